@@ -106,6 +106,24 @@ std::string words_array(std::string_view word_set) {
   return fmt::format("{}::{}", kWordsNamespace, word_texts(word_set));
 }
 
+std::string fields_struct(std::string_view fragment) { return identifier(pascal_case(fragment)); }
+std::string fields_header(std::string_view fragment) { return fmt::format("{}_fields.h", fragment); }
+
+std::vector<FieldGroup> field_groups(const spec::Spec& spec) {
+  std::vector<FieldGroup> groups;
+  for (const spec::ProblemField& field : spec.problem) {
+    const bool is_next = !groups.empty() && !field.fragment.empty() && groups.back().fragment == field.fragment;
+    if (is_next) groups.back().fields = {groups.back().fields.data(), &field + 1};
+    else groups.push_back({field.fragment, {&field, 1}});
+  }
+  return groups;
+}
+
+std::string member_of_problem(const spec::ProblemField& field) {
+  const std::string name = identifier(field.name.value);
+  return field.fragment.empty() ? name : fmt::format("{}.{}", identifier(field.fragment), name);
+}
+
 std::string cpp_type(const spec::ProblemField& field) {
   if (field.is_word()) return word_type(field.word_set);
   switch (field.kind) {
@@ -114,6 +132,12 @@ std::string cpp_type(const spec::ProblemField& field) {
     case spec::FieldKind::f32: return "float";
   }
   return "";
+}
+
+std::string cpp_declaration(const spec::ProblemField& field) {
+  const std::string type = cpp_type(field);
+  const std::string all = field.count == 1 ? type : fmt::format("std::array<{}, {}>", type, field.count);
+  return fmt::format("Required<{}> {};", all, identifier(field.name.value));
 }
 
 std::string cpp_word(const spec::ProblemField& field, std::string_view word) {

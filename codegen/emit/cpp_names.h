@@ -4,8 +4,10 @@
 // The C++ names of a spec's words. Private to this room.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "codegen/expand/variant.h"
 #include "codegen/spec/spec.h"
@@ -41,7 +43,21 @@ std::string word_type(std::string_view word_set);    // "words::Activation"
 std::string word_texts(std::string_view word_set);   // its spellings, within the namespace: "kActivation"
 std::string words_array(std::string_view word_set);  // "words::kActivation"
 
+// The problem fields of a fragment are a struct, and a member of the Problem of each spec that uses the fragment.
+constexpr std::string_view kFieldsNamespace = "fields";
+std::string fields_struct(std::string_view fragment);  // within the namespace: "ConvWalk"
+std::string fields_header(std::string_view fragment);  // "conv_walk_fields.h"
+
+// Neighbouring problem fields: all those of a fragment, or one that the spec itself declares.
+struct FieldGroup {
+  std::string_view fragment;  // empty: the spec itself
+  std::span<const spec::ProblemField> fields;
+};
+std::vector<FieldGroup> field_groups(const spec::Spec& spec);
+std::string member_of_problem(const spec::ProblemField& field);  // "numel", "conv_walk.tap_step"
+
 std::string cpp_type(const spec::ProblemField& field);                         // "uint32_t", "words::Activation"
+std::string cpp_declaration(const spec::ProblemField& field);                  // "Required<uint32_t> numel;"
 std::string cpp_word(const spec::ProblemField& field, std::string_view word);  // "words::Activation::relu"
 std::string cpp_name(Access access);                                           // "Access::read"
 std::string cpp_name(spec::FieldKind kind);                                    // "FieldInfo::Kind::u32"

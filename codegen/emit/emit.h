@@ -11,6 +11,7 @@
 //   cpp/operators.h           operators_header.cpp  what callers of public operators type
 //   cpp/graph_nodes.h         graph_nodes.cpp       the same, as nodes of a graph
 //   cpp/operators.cpp         operators_source.cpp  how that is run
+//   cpp/conv_walk_fields.h    operator_header.cpp   the problem fields of a fragment
 //   cpp/words.h               words_header.cpp      the words of attributes and problem fields
 //   cpp/registry.{h,cpp}      registry.cpp          all operators
 //   cpp/tunings.cpp           tuning.cpp            times that were measured, of --tuning

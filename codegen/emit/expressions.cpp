@@ -24,7 +24,7 @@ std::string read_symbol(const Spec& spec, const Symbol& symbol) {
   switch (source_of(spec, symbol.name)) {
     case Source::device: return symbol.name;
     case Source::parameter: return "parameters." + identifier(symbol.name);
-    case Source::problem: return "problem." + identifier(symbol.name);
+    case Source::problem: return "problem." + member_of_problem(*find_field(spec, symbol.name));
     case Source::fit: return "fit." + identifier(symbol.name);
     case Source::specialization: break;
   }

@@ -64,9 +64,9 @@ Rows block_rows(const Spec& spec, const Block* block) {
       if (members[end].offset != members[first].offset + bytes) break;
       bytes += members[end].size_bytes;
     }
-    const std::string name = identifier(members[first].name);
-    rows.push_back(
-        fmt::format("{{offsetof({}, {}), offsetof(Problem, {}), {}}}", block->struct_name, name, name, bytes));
+    const std::string& name = members[first].name;
+    rows.push_back(fmt::format("{{offsetof({}, {}), offsetof(Problem, {}), {}}}", block->struct_name, identifier(name),
+                               member_of_problem(*find_field(spec, name)), bytes));
   }
   return rows;
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The header of one operator, for its callers. A kernel that does not exist has no enumerator.
+// The header of one operator, for its callers. A kernel that does not exist has no enumerator. And the headers of
+// fragments that declare problem fields: all specs that use a fragment share a struct, which one function can fill.
+//
+//   struct ConvWalk { Required<uint32_t> phase_taps; ... };       conv_walk_fields.h
+//   struct Problem { fields::ConvWalk conv_walk; ... };           q8ta_conv2d.h
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
@@ -33,8 +39,12 @@ void print_head(TextWriter& out, const OperatorModel& model) {
   out.text("#include <cstdint>");
   out.text("#include <vector>");
   out.blank();
-  out.text("#include \"qgen/kernels.h\"");
-  if (std::ranges::any_of(spec.problem, &spec::ProblemField::is_word)) out.text("#include \"words.h\"");
+  std::set<std::string> headers = {"qgen/kernels.h"};
+  for (const FieldGroup& group : field_groups(spec)) {
+    if (!group.fragment.empty()) headers.insert(fields_header(group.fragment));
+    else if (group.fields.front().is_word()) headers.insert("words.h");
+  }
+  for (const std::string& header : headers) out.line("#include \"{}\"", header);
   out.blank();
 }
 
@@ -71,18 +81,15 @@ void print_operands(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-std::string field_type(const spec::ProblemField& field) {
-  const std::string type = cpp_type(field);
-  return field.count == 1 ? type : fmt::format("std::array<{}, {}>", type, field.count);
-}
-
 void print_problem(TextWriter& out, const Spec& spec) {
   out.text("// What the caller knows: a number for every field.");
   out.text("struct Problem {");
   {
     const auto indented = out.indent();
-    for (const auto& field : spec.problem)
-      out.line("Required<{}> {};", field_type(field), identifier(field.name.value));
+    for (const FieldGroup& group : field_groups(spec)) {
+      if (group.fragment.empty()) out.text(cpp_declaration(group.fields.front()));
+      else out.line("{}::{} {};", kFieldsNamespace, fields_struct(group.fragment), identifier(group.fragment));
+    }
     if (!spec.problem.empty()) out.blank();
     out.text("static constexpr const OperatorInfo* kOperator = &op;");
     out.line("template <typename T>");
@@ -192,6 +199,47 @@ void print_variants(TextWriter& out, const OperatorModel& model) {
 }
 
 }  // namespace
+
+namespace {
+
+std::string fields_header(const FieldGroup& group, const Options& options) {
+  TextWriter out;
+  out.line("// {} from the problem fields of the fragment {}. Do not edit.", kGeneratedMark, group.fragment);
+  out.text("#pragma once");
+  out.blank();
+  out.text("#include <array>");
+  out.text("#include <cstdint>");
+  out.blank();
+  out.text("#include \"qgen/kernels.h\"");
+  if (std::ranges::any_of(group.fields, &spec::ProblemField::is_word)) out.text("#include \"words.h\"");
+  out.blank();
+  out.text(open_namespace(options, kFieldsNamespace));
+  out.blank();
+  out.line("struct {} {{", fields_struct(group.fragment));
+  {
+    const auto indented = out.indent();
+    for (const spec::ProblemField& field : group.fields) out.text(cpp_declaration(field));
+  }
+  out.text("};");
+  out.blank();
+  out.text(close_namespace(options, kFieldsNamespace));
+  return std::move(out).take();
+}
+
+}  // namespace
+
+std::vector<File> fields_headers(std::span<const Family> families, const Options& options) {
+  std::map<std::string_view, FieldGroup> fragments;
+  for (const Family& family : families) {
+    for (const FieldGroup& group : field_groups(*family.spec)) {
+      if (!group.fragment.empty()) fragments.emplace(group.fragment, group);
+    }
+  }
+  std::vector<File> files;
+  for (const auto& [fragment, group] : fragments)
+    files.push_back({"cpp/" + fields_header(fragment), fields_header(group, options)});
+  return files;
+}
 
 std::string operator_header(const OperatorModel& model, const Options& options) {
   const Spec& spec = model.spec();

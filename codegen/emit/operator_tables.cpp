@@ -67,9 +67,9 @@ void print_fields(TextWriter& out, const Spec& spec, std::span<const Family> fam
   {
     const auto indented = out.indent();
     for (const auto& field : spec.problem) {
-      const std::string row = fmt::format("{{{}, {}, offsetof(Problem, {}), {}{}}}", quoted(field.name.value),
-                                          cpp_name(field.kind), identifier(field.name.value), field.count,
-                                          field.is_word() ? ", " + words_array(field.word_set) : "");
+      const std::string row =
+          fmt::format("{{{}, {}, offsetof(Problem, {}), {}{}}}", quoted(field.name.value), cpp_name(field.kind),
+                      member_of_problem(field), field.count, field.is_word() ? ", " + words_array(field.word_set) : "");
       // Of arrays only tables of values: sides and strides say where a kernel reads, and so how long it takes.
       constexpr uint64_t kMostSides = 16;
       const bool may_be_data = field.count == 1 ? !read.contains(field.name.value) : field.count > kMostSides;

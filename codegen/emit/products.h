@@ -30,6 +30,8 @@ Diagnostics print_recipes(TextWriter& out, const spec::Spec& spec, std::span<con
 // The signatures for callers, after the operator's table: `signatures`, if there are any.
 void print_signatures(TextWriter& out, const spec::Spec& spec);
 
+// A header for each fragment that declares problem fields: conv_walk_fields.h.
+std::vector<File> fields_headers(std::span<const Family> families, const Options& options);
 std::string words_header(std::span<const Family> families, const Options& options);
 std::string modules_header(std::span<const Family> families, const Options& options);
 std::string registry_header(const Options& options);

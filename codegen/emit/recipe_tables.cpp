@@ -141,7 +141,7 @@ class RecipePrinter {
     const std::string space = identifier(family.name.value);
     Reads reads(spec_);
     Rows fields;
-    for (const auto& field : family.problem) fields.push_back(set_field(step, field, reads));
+    for (const FieldGroup& group : field_groups(family)) append(fields, set_fields(step, group, reads));
     Rows body = reads.lines();
     if (!fields.empty()) body.push_back(fmt::format("auto& to = *static_cast<{}::Problem*>(step_problem);", space));
     append(body, fields);
@@ -149,23 +149,42 @@ class RecipePrinter {
     return shared_.print_function("void", named(recipe, family.name.value + "_problem"), parameters, body);
   }
 
-  // A field of ours unchanged, if the types are equal, or an expression.
-  std::string set_field(const spec::Step& step, const spec::ProblemField& field, Reads& reads) {
-    const std::string field_name = identifier(field.name.value);
-    const std::string_view text = spec::expression_of(spec_, step, field);
-    const auto same = std::find_if(spec_.problem.begin(), spec_.problem.end(), [&](const auto& ours) {
-      return ours.name.value == text && ours.kind == field.kind && ours.count == field.count &&
-             ours.word_set == field.word_set;
+  // The fields of a fragment at once, if both specs use it and the step changes none of its fields.
+  Rows set_fields(const spec::Step& step, const FieldGroup& group, Reads& reads) {
+    const bool are_ours = !group.fragment.empty() && std::ranges::all_of(group.fields, [&](const auto& field) {
+      const spec::ProblemField* ours = field_of_ours(step, field);
+      return ours != nullptr && ours->fragment == group.fragment && ours->name.value == field.name.value;
     });
-    if (same != spec_.problem.end()) {
+    Rows rows;
+    if (are_ours) {
       reads.add(Source::problem);
-      return fmt::format("to.{} = problem.{};", field_name, identifier(same->name.value));
+      rows.push_back(fmt::format("to.{0} = problem.{0};", identifier(group.fragment)));
+    } else {
+      for (const spec::ProblemField& field : group.fields) rows.push_back(set_field(step, field, reads));
     }
-    if (field.is_word()) return fmt::format("to.{} = {};", field_name, cpp_word(field, text));
+    return rows;
+  }
+
+  // The field of ours that becomes the step's field unchanged; null: there is none.
+  const spec::ProblemField* field_of_ours(const spec::Step& step, const spec::ProblemField& field) const {
+    const spec::ProblemField* ours = find_field(spec_, spec::expression_of(spec_, step, field));
+    const bool is_same =
+        ours && ours->kind == field.kind && ours->count == field.count && ours->word_set == field.word_set;
+    return is_same ? ours : nullptr;
+  }
+
+  // A field of ours unchanged, or an expression.
+  std::string set_field(const spec::Step& step, const spec::ProblemField& field, Reads& reads) {
+    const std::string to = "to." + member_of_problem(field);
+    if (const spec::ProblemField* ours = field_of_ours(step, field)) {
+      reads.add(Source::problem);
+      return fmt::format("{} = problem.{};", to, member_of_problem(*ours));
+    }
+    if (field.is_word()) return fmt::format("{} = {};", to, cpp_word(field, spec::expression_of(spec_, step, field)));
     const auto passed = passed_expression(step, field);
     if (!passed) return "";
     reads.add(*passed);
-    return fmt::format("table::set(to.{}, {});", field_name, as_cpp(spec_, *passed));
+    return fmt::format("table::set({}, {});", to, as_cpp(spec_, *passed));
   }
 
   // The step's value, or our definition of the field's name, or its default.

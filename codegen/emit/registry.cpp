@@ -223,6 +223,7 @@ Result<std::vector<File>> emit(std::span<const Family> families, std::span<const
   }
   if (!errors.empty()) return errors;
   files.push_back({"cpp/modules.h", modules_header(families, options)});
+  for (File& file : fields_headers(families, options)) files.push_back(std::move(file));
   files.push_back({"cpp/words.h", words_header(families, options)});
   files.push_back({"cpp/operators.h", operators_header(families, options)});
   files.push_back({"cpp/operators.cpp", operators_source(families, options)});

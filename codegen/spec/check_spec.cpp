@@ -102,6 +102,19 @@ class DeclarationChecker {
     for (const FitConstant& constant : spec_.fit) declare(constant.name, kFit);
     for (const Located<std::string>& definition : spec_.definitions) declare(definition, kDefinition);
     for (const Axis& axis : spec_.specialization) check_glsl_name({glsl_name(axis), axis.name.where});
+    check_members();
+  }
+
+  // In C++, the fields of a fragment are a member of Problem, which has the fragment's name.
+  void check_members() {
+    for (const ProblemField& ours : spec_.problem) {
+      const auto same = std::ranges::find(spec_.problem, ours.name.value, &ProblemField::fragment);
+      if (!ours.fragment.empty() || same == spec_.problem.end()) continue;
+      report(ours.name.where,
+             fmt::format("'{}' is a problem field, and a fragment with problem fields", ours.name.value), "",
+             "take another name")
+          .notes.push_back({same->name.where, fmt::format("a field of fragment '{}'", ours.name.value)});
+    }
   }
 
   void declare_operand(const Located<std::string>& name) {

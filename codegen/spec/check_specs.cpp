@@ -353,6 +353,30 @@ class WordSets {
   Diagnostics errors_;
 };
 
+// Fragments that declare problem fields have a struct and a header in C++.
+Diagnostics check_structs_of_fields(const std::vector<Spec>& specs) {
+  Diagnostics errors;
+  TypeNames types;
+  std::map<std::string, SourceLocation> headers;
+  for (const Spec& spec : specs) {
+    for (const ProblemField& field : spec.problem) {
+      if (field.fragment.empty()) continue;
+      const auto use = std::ranges::find(spec.uses, field.fragment, [](const Use& u) { return u.fragment.value; });
+      types.add(use->fragment, errors);
+      headers.emplace(field.fragment + "_fields", use->fragment.where);
+    }
+  }
+  for (const Spec& spec : specs) {
+    const auto header = headers.find(spec.name.value);
+    if (header == headers.end()) continue;
+    errors.push_back(make_error(spec.name.where,
+                                fmt::format("'{}.h' is the header of a fragment's problem fields", spec.name.value), "",
+                                "take another name"));
+    errors.back().notes.push_back({header->second, "the fragment is used here"});
+  }
+  return errors;
+}
+
 }  // namespace
 
 Diagnostics check_specs(const std::vector<Spec>& specs) {
@@ -369,6 +393,7 @@ Diagnostics check_specs(const std::vector<Spec>& specs) {
   WordSets words;
   for (const Spec& spec : specs) words.add(spec);
   append(errors, words.take_errors());
+  append(errors, check_structs_of_fields(specs));
   for (const Spec& spec : specs) {
     Diagnostics faults;
     for (const Recipe& recipe : spec.recipes) check_recipe(spec, recipe, families, faults);

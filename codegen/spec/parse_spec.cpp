@@ -214,11 +214,11 @@ class SpecParser {
     return operand;
   }
 
-  static ProblemField field(const YamlEntry& entry) {
+  ProblemField field(const YamlEntry& entry) const {
     const YamlNode& node = entry.value;
     const YamlNode* given_type = value(node, "type");
     const YamlNode* otherwise = value(node, "default");
-    ProblemField field{.name = located(entry.key)};
+    ProblemField field{.name = located(entry.key), .fragment = parts_[entry.key.part].fragment};
     if (otherwise) field.otherwise = located(*otherwise);
     if (node.kind == YamlNode::Kind::map && !given_type) {
       field.word_set = read_word_set(entry);

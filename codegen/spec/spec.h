@@ -144,6 +144,7 @@ struct ProblemField {
   std::string word_set;                           // of words: the name of their enum
   std::vector<Located<std::string>> words;        // of words
   std::optional<Located<std::string>> otherwise;  // the argument of a step that names none
+  std::string fragment;                           // that declares it; empty: the spec itself
 
   bool is_word() const { return !words.empty(); }
 };

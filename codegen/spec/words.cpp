@@ -109,10 +109,10 @@ constexpr std::string_view kMacros[] = {"alloca",
 
 // Names that generated code uses without a namespace. Types are listed separately; they all begin with a capital.
 constexpr std::string_view kOfGeneratedCode[] = {
-    "argument_of",  "bit",   "bytes",    "call_of",  "ceil_div", "checked",  "choose",
-    "desc_of",      "graph", "in_order", "int32_t",  "int64_t",  "library",  "make_call",
-    "make_problem", "max",   "min",      "offsetof", "qgen",     "run",      "run_for_one",
-    "size_t",       "std",   "table",    "uint16_t", "uint32_t", "uint64_t", "uint8_t"};
+    "argument_of", "bit",      "bytes",    "call_of",  "ceil_div", "checked",     "choose",    "desc_of",
+    "fields",      "graph",    "in_order", "int32_t",  "int64_t",  "library",     "make_call", "make_problem",
+    "max",         "min",      "offsetof", "qgen",     "run",      "run_for_one", "size_t",    "std",
+    "table",       "uint16_t", "uint32_t", "uint64_t", "uint8_t"};
 // The types that generated code names without a namespace, and its template parameters.
 // clang-format off
 constexpr std::string_view kGeneratedTypes[] = {

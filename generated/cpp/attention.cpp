@@ -18,26 +18,26 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, key_heads), 1},
-  table::data({"group", FieldInfo::Kind::u32, offsetof(Problem, group), 1}),
-  {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
-  table::data({"queries", FieldInfo::Kind::u32, offsetof(Problem, queries), 1}),
-  {"keys", FieldInfo::Kind::u32, offsetof(Problem, keys), 1},
-  {"width", FieldInfo::Kind::u32, offsetof(Problem, width), 1},
-  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, value_width), 1},
-  {"query_strides", FieldInfo::Kind::u32, offsetof(Problem, query_strides), 3},
-  {"key_strides", FieldInfo::Kind::u32, offsetof(Problem, key_strides), 3},
-  {"value_strides", FieldInfo::Kind::u32, offsetof(Problem, value_strides), 3},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 3},
-  {"mask_strides", FieldInfo::Kind::u32, offsetof(Problem, mask_strides), 4},
-  table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, scale), 1}),
-  table::data({"softcap", FieldInfo::Kind::f32, offsetof(Problem, softcap), 1}),
-  table::data({"window", FieldInfo::Kind::u32, offsetof(Problem, window), 1}),
-  {"causal", FieldInfo::Kind::u32, offsetof(Problem, causal), 1, words::kCausal},
-  table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, has_softcap), 1}),
-  {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, has_mask), 1},
-  table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, has_lengths), 1}),
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.batches), 1},
+  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.key_heads), 1},
+  table::data({"group", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.group), 1}),
+  {"rows", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.rows), 1},
+  table::data({"queries", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.queries), 1}),
+  {"keys", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.keys), 1},
+  {"width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.width), 1},
+  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.value_width), 1},
+  {"query_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.query_strides), 3},
+  {"key_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.key_strides), 3},
+  {"value_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.value_strides), 3},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.output_strides), 3},
+  {"mask_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.mask_strides), 4},
+  table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.scale), 1}),
+  table::data({"softcap", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.softcap), 1}),
+  table::data({"window", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.window), 1}),
+  {"causal", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.causal), 1, words::kCausal},
+  table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
+  {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
+  table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_lengths), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -118,15 +118,18 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer blocks = ceil_div(Integer(problem.keys), Integer(specialization.tile_workgroup));
+  const Integer blocks = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
   return table::first_false({
-      Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.keys)
-          * max(Integer(problem.width), Integer(problem.value_width)) <= 4294967295,
-      Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
-          * max(max(Integer(problem.width), Integer(problem.value_width)),
-          Integer(problem.keys) * Integer(problem.has_mask)) <= 4294967295,
-      max(Integer(problem.width), Integer(problem.value_width)) <= Integer(specialization.tile_width),
-      !parameters.wide || Integer(problem.width) % (16 / Integer(bytes(parameters.input_dtype))) == 0,
+      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+          * Integer(problem.attention_layer.keys)
+          * max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)) <= 4294967295,
+      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+          * Integer(problem.attention_layer.rows)
+          * max(max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)),
+          Integer(problem.attention_layer.keys) * Integer(problem.attention_layer.has_mask)) <= 4294967295,
+      max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
+          <= Integer(specialization.tile_width),
+      !parameters.wide || Integer(problem.attention_layer.width) % (16 / Integer(bytes(parameters.input_dtype))) == 0,
       blocks <= 65000 || !device.is_cpu,
   });
 }
@@ -180,8 +183,8 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.has_softcap) != 0 ? 1 : 0;
-  values[1] = Integer(problem.has_mask) != 0 ? 1 : 0;
+  values[0] = Integer(problem.attention_layer.has_softcap) != 0 ? 1 : 0;
+  values[1] = Integer(problem.attention_layer.has_mask) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -200,8 +203,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.rows), Integer(specialization.tile_rows)) * Integer(problem.key_heads)
-      * Integer(problem.batches);
+  const Integer tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows))
+      * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -229,19 +232,21 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer tiles = ceil_div(Integer(problem.rows), Integer(specialization.tile_rows)) * Integer(problem.key_heads)
-      * Integer(problem.batches);
-  const Integer blocks = ceil_div(Integer(problem.keys), Integer(specialization.tile_workgroup));
-  const Real product_ops = 2 * Integer(problem.width)
+  const Integer tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows))
+      * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches);
+  const Integer blocks = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
+  const Real product_ops = 2 * Integer(problem.attention_layer.width)
       + 2 * Integer(specialization.tile_columns) * Integer(specialization.tile_workgroup) + Real(fit.score_ops);
-  const Real fetch_ops = Integer(problem.width) * choose(parameters.wide, Real(fit.load_ops), Real(fit.narrow_ops))
+  const Real fetch_ops = Integer(problem.attention_layer.width)
+      * choose(parameters.wide, Real(fit.load_ops), Real(fit.narrow_ops))
       + Integer(specialization.tile_columns) * Integer(specialization.tile_workgroup) * Real(fit.load_ops);
   const Integer made = tiles * blocks * Integer(specialization.tile_workgroup);
   return Real(device.launch_us) + tiles / (Real(50.0) * Integer(device.compute_units))
       + max(made * (Integer(specialization.tile_rows) * product_ops + fetch_ops) / Real(device.f32_ops_per_us),
-      Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.keys)
-      * (Integer(problem.width) + Integer(problem.value_width)) * Integer(bytes(parameters.input_dtype))
-      / Real(device.bytes_per_us))
+      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.keys)
+      * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
+      * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us))
       + ceil_div(tiles, Integer(device.compute_units) * max(1, 2048 / Integer(specialization.tile_workgroup))) * blocks
       * Real(fit.block_us);
 }
@@ -255,11 +260,13 @@ constexpr BindingInfo bindings_c57c41bb[] = {
   table::buffer(4, Operand::key_lengths, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_8b1f3de2[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 124}};
+constexpr BlockField push_constants_7db4a89b[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, attention_layer.batches), 124},
+};
 constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_fc57e62c = {
+constexpr InterfaceInfo binds_70d7c16e = {
     .bindings = bindings_c57c41bb,
-    .push_constants = push_constants_8b1f3de2,
+    .push_constants = push_constants_7db4a89b,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
@@ -277,12 +284,12 @@ enum Interface : uint16_t {
   uses_f7715330,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_03deaad5
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_0da4ef25
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339, bit(Feature::storage_buffer_16bit)},  // uses_172d0fda
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_814a7fc6
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_e30d333d
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339, bit(Feature::storage_buffer_16bit)},  // uses_f7715330
+  {&binds_70d7c16e, workgroup_3316cc49, shared_bytes_1a928339},  // uses_03deaad5
+  {&binds_70d7c16e, workgroup_3316cc49, shared_bytes_1a928339},  // uses_0da4ef25
+  {&binds_70d7c16e, workgroup_3316cc49, shared_bytes_1a928339, bit(Feature::storage_buffer_16bit)},  // uses_172d0fda
+  {&binds_70d7c16e, workgroup_3316cc49, shared_bytes_1a928339},  // uses_814a7fc6
+  {&binds_70d7c16e, workgroup_3316cc49, shared_bytes_1a928339},  // uses_e30d333d
+  {&binds_70d7c16e, workgroup_3316cc49, shared_bytes_1a928339, bit(Feature::storage_buffer_16bit)},  // uses_f7715330
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -307,27 +314,8 @@ constexpr OperandSource attention_coopmat_operands[] = {
 void attention_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_coopmat::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.key_heads = problem.key_heads;
-  to.group = problem.group;
-  to.rows = problem.rows;
-  to.queries = problem.queries;
-  to.keys = problem.keys;
-  to.width = problem.width;
-  to.value_width = problem.value_width;
-  to.query_strides = problem.query_strides;
-  to.key_strides = problem.key_strides;
-  to.value_strides = problem.value_strides;
-  to.output_strides = problem.output_strides;
-  to.mask_strides = problem.mask_strides;
-  to.scale = problem.scale;
-  to.softcap = problem.softcap;
-  to.window = problem.window;
-  to.causal = problem.causal;
-  to.has_softcap = problem.has_softcap;
-  to.has_mask = problem.has_mask;
-  to.has_lengths = problem.has_lengths;
-  table::set(to.slice_keys, max(1, Integer(problem.keys)));
+  to.attention_layer = problem.attention_layer;
+  table::set(to.slice_keys, max(1, Integer(problem.attention_layer.keys)));
 }
 
 bool attention_coopmat_takes(const void* kernel_parameters) {
@@ -349,20 +337,20 @@ constexpr ConditionInfo matrices_split_512_conditions[] = {
 int matrices_split_512_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
-      * (Integer(problem.value_width) + 4);
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
   const Integer joined_bytes = 4 * joined;
   return table::first_false({
-      Integer(problem.keys) > 512,
-      joined_bytes * ceil_div(Integer(problem.keys), 512) <= Integer(device.max_storage_buffer_bytes),
+      Integer(problem.attention_layer.keys) > 512,
+      joined_bytes * ceil_div(Integer(problem.attention_layer.keys), 512) <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
-      * (Integer(problem.value_width) + 4);
-  return joined * ceil_div(Integer(problem.keys), 512);
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
+  return joined * ceil_div(Integer(problem.attention_layer.keys), 512);
 }
 
 constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
@@ -373,26 +361,7 @@ constexpr OperandSource matrices_split_512_attention_coopmat_operands[] = {
 void matrices_split_512_attention_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_coopmat::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.key_heads = problem.key_heads;
-  to.group = problem.group;
-  to.rows = problem.rows;
-  to.queries = problem.queries;
-  to.keys = problem.keys;
-  to.width = problem.width;
-  to.value_width = problem.value_width;
-  to.query_strides = problem.query_strides;
-  to.key_strides = problem.key_strides;
-  to.value_strides = problem.value_strides;
-  to.output_strides = problem.output_strides;
-  to.mask_strides = problem.mask_strides;
-  to.scale = problem.scale;
-  to.softcap = problem.softcap;
-  to.window = problem.window;
-  to.causal = problem.causal;
-  to.has_softcap = problem.has_softcap;
-  to.has_mask = problem.has_mask;
-  to.has_lengths = problem.has_lengths;
+  to.attention_layer = problem.attention_layer;
   table::set(to.slice_keys, Integer(512));
 }
 
@@ -405,13 +374,13 @@ constexpr OperandSource attention_join_operands[] = {table::scratch(0), table::o
 void attention_join_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_join::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.key_heads = problem.key_heads;
-  to.group = problem.group;
-  to.rows = problem.rows;
-  to.value_width = problem.value_width;
-  to.output_strides = problem.output_strides;
-  table::set(to.slices, ceil_div(Integer(problem.keys), 512));
+  to.batches = problem.attention_layer.batches;
+  to.key_heads = problem.attention_layer.key_heads;
+  to.group = problem.attention_layer.group;
+  to.rows = problem.attention_layer.rows;
+  to.value_width = problem.attention_layer.value_width;
+  to.output_strides = problem.attention_layer.output_strides;
+  table::set(to.slices, ceil_div(Integer(problem.attention_layer.keys), 512));
 }
 
 constexpr StepInfo matrices_split_512_steps[] = {
@@ -430,20 +399,20 @@ constexpr ConditionInfo split_128_conditions[] = {
 int split_128_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
-      * (Integer(problem.value_width) + 4);
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
   const Integer joined_bytes = 4 * joined;
   return table::first_false({
-      Integer(problem.keys) > 128,
-      joined_bytes * ceil_div(Integer(problem.keys), 128) <= Integer(device.max_storage_buffer_bytes),
+      Integer(problem.attention_layer.keys) > 128,
+      joined_bytes * ceil_div(Integer(problem.attention_layer.keys), 128) <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 Integer split_128_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
-      * (Integer(problem.value_width) + 4);
-  return joined * ceil_div(Integer(problem.keys), 128);
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
+  return joined * ceil_div(Integer(problem.attention_layer.keys), 128);
 }
 
 constexpr ScratchInfo split_128_scratch[] = {{"partial", DType::f32, split_128_partial_elements}};
@@ -454,26 +423,7 @@ constexpr OperandSource attention_vectors_operands[] = {
 void attention_vectors_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_vectors::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.key_heads = problem.key_heads;
-  to.group = problem.group;
-  to.rows = problem.rows;
-  to.queries = problem.queries;
-  to.keys = problem.keys;
-  to.width = problem.width;
-  to.value_width = problem.value_width;
-  to.query_strides = problem.query_strides;
-  to.key_strides = problem.key_strides;
-  to.value_strides = problem.value_strides;
-  to.output_strides = problem.output_strides;
-  to.mask_strides = problem.mask_strides;
-  to.scale = problem.scale;
-  to.softcap = problem.softcap;
-  to.window = problem.window;
-  to.causal = problem.causal;
-  to.has_softcap = problem.has_softcap;
-  to.has_mask = problem.has_mask;
-  to.has_lengths = problem.has_lengths;
+  to.attention_layer = problem.attention_layer;
   table::set(to.slice_keys, Integer(128));
 }
 
@@ -485,13 +435,13 @@ bool attention_vectors_takes(const void* kernel_parameters) {
 void split_128_attention_join_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_join::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.key_heads = problem.key_heads;
-  to.group = problem.group;
-  to.rows = problem.rows;
-  to.value_width = problem.value_width;
-  to.output_strides = problem.output_strides;
-  table::set(to.slices, ceil_div(Integer(problem.keys), 128));
+  to.batches = problem.attention_layer.batches;
+  to.key_heads = problem.attention_layer.key_heads;
+  to.group = problem.attention_layer.group;
+  to.rows = problem.attention_layer.rows;
+  to.value_width = problem.attention_layer.value_width;
+  to.output_strides = problem.attention_layer.output_strides;
+  table::set(to.slices, ceil_div(Integer(problem.attention_layer.keys), 128));
 }
 
 constexpr StepInfo split_128_steps[] = {
@@ -509,38 +459,19 @@ constexpr ConditionInfo split_512_conditions[] = {
 int split_512_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
-      * (Integer(problem.value_width) + 4);
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
   const Integer joined_bytes = 4 * joined;
   return table::first_false({
-      Integer(problem.keys) > 512,
-      joined_bytes * ceil_div(Integer(problem.keys), 512) <= Integer(device.max_storage_buffer_bytes),
+      Integer(problem.attention_layer.keys) > 512,
+      joined_bytes * ceil_div(Integer(problem.attention_layer.keys), 512) <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 void split_512_attention_vectors_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_vectors::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.key_heads = problem.key_heads;
-  to.group = problem.group;
-  to.rows = problem.rows;
-  to.queries = problem.queries;
-  to.keys = problem.keys;
-  to.width = problem.width;
-  to.value_width = problem.value_width;
-  to.query_strides = problem.query_strides;
-  to.key_strides = problem.key_strides;
-  to.value_strides = problem.value_strides;
-  to.output_strides = problem.output_strides;
-  to.mask_strides = problem.mask_strides;
-  to.scale = problem.scale;
-  to.softcap = problem.softcap;
-  to.window = problem.window;
-  to.causal = problem.causal;
-  to.has_softcap = problem.has_softcap;
-  to.has_mask = problem.has_mask;
-  to.has_lengths = problem.has_lengths;
+  to.attention_layer = problem.attention_layer;
   table::set(to.slice_keys, Integer(512));
 }
 
@@ -556,27 +487,8 @@ constexpr OperandSource vectors_attention_vectors_operands[] = {
 void vectors_attention_vectors_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_vectors::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.key_heads = problem.key_heads;
-  to.group = problem.group;
-  to.rows = problem.rows;
-  to.queries = problem.queries;
-  to.keys = problem.keys;
-  to.width = problem.width;
-  to.value_width = problem.value_width;
-  to.query_strides = problem.query_strides;
-  to.key_strides = problem.key_strides;
-  to.value_strides = problem.value_strides;
-  to.output_strides = problem.output_strides;
-  to.mask_strides = problem.mask_strides;
-  to.scale = problem.scale;
-  to.softcap = problem.softcap;
-  to.window = problem.window;
-  to.causal = problem.causal;
-  to.has_softcap = problem.has_softcap;
-  to.has_mask = problem.has_mask;
-  to.has_lengths = problem.has_lengths;
-  table::set(to.slice_keys, max(1, Integer(problem.keys)));
+  to.attention_layer = problem.attention_layer;
+  table::set(to.slice_keys, max(1, Integer(problem.attention_layer.keys)));
 }
 
 bool vectors_attention_vectors_takes(const void* kernel_parameters) {

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "attention_layer_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
 
 namespace qgen::generated::attention {
 
@@ -45,26 +45,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> batches;
-  Required<uint32_t> key_heads;
-  Required<uint32_t> group;
-  Required<uint32_t> rows;
-  Required<uint32_t> queries;
-  Required<uint32_t> keys;
-  Required<uint32_t> width;
-  Required<uint32_t> value_width;
-  Required<std::array<uint32_t, 3>> query_strides;
-  Required<std::array<uint32_t, 3>> key_strides;
-  Required<std::array<uint32_t, 3>> value_strides;
-  Required<std::array<uint32_t, 3>> output_strides;
-  Required<std::array<uint32_t, 4>> mask_strides;
-  Required<float> scale;
-  Required<float> softcap;
-  Required<uint32_t> window;
-  Required<words::Causal> causal;
-  Required<uint32_t> has_softcap;
-  Required<uint32_t> has_mask;
-  Required<uint32_t> has_lengths;
+  fields::AttentionLayer attention_layer;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

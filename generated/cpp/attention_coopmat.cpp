@@ -17,26 +17,26 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, key_heads), 1},
-  table::data({"group", FieldInfo::Kind::u32, offsetof(Problem, group), 1}),
-  {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
-  table::data({"queries", FieldInfo::Kind::u32, offsetof(Problem, queries), 1}),
-  {"keys", FieldInfo::Kind::u32, offsetof(Problem, keys), 1},
-  {"width", FieldInfo::Kind::u32, offsetof(Problem, width), 1},
-  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, value_width), 1},
-  {"query_strides", FieldInfo::Kind::u32, offsetof(Problem, query_strides), 3},
-  {"key_strides", FieldInfo::Kind::u32, offsetof(Problem, key_strides), 3},
-  {"value_strides", FieldInfo::Kind::u32, offsetof(Problem, value_strides), 3},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 3},
-  {"mask_strides", FieldInfo::Kind::u32, offsetof(Problem, mask_strides), 4},
-  table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, scale), 1}),
-  table::data({"softcap", FieldInfo::Kind::f32, offsetof(Problem, softcap), 1}),
-  table::data({"window", FieldInfo::Kind::u32, offsetof(Problem, window), 1}),
-  {"causal", FieldInfo::Kind::u32, offsetof(Problem, causal), 1, words::kCausal},
-  table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, has_softcap), 1}),
-  {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, has_mask), 1},
-  table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, has_lengths), 1}),
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.batches), 1},
+  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.key_heads), 1},
+  table::data({"group", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.group), 1}),
+  {"rows", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.rows), 1},
+  table::data({"queries", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.queries), 1}),
+  {"keys", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.keys), 1},
+  {"width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.width), 1},
+  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.value_width), 1},
+  {"query_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.query_strides), 3},
+  {"key_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.key_strides), 3},
+  {"value_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.value_strides), 3},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.output_strides), 3},
+  {"mask_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.mask_strides), 4},
+  table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.scale), 1}),
+  table::data({"softcap", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.softcap), 1}),
+  table::data({"window", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.window), 1}),
+  {"causal", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.causal), 1, words::kCausal},
+  table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
+  {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
+  table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_lengths), 1}),
   {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
 };
 
@@ -135,16 +135,19 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer blocks = ceil_div(min(Integer(problem.keys), Integer(problem.slice_keys)),
+  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
       Integer(specialization.tile_keys));
   return table::first_false({
-      Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.keys)
-          * max(Integer(problem.width), Integer(problem.value_width)) <= 4294967295,
-      Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
-          * max(max(Integer(problem.width), Integer(problem.value_width)),
-          Integer(problem.keys) * Integer(problem.has_mask)) <= 4294967295,
-      Integer(problem.width) % 8 == 0 && Integer(problem.value_width) % 8 == 0,
-      max(Integer(problem.width), Integer(problem.value_width)) <= Integer(specialization.tile_width),
+      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+          * Integer(problem.attention_layer.keys)
+          * max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)) <= 4294967295,
+      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+          * Integer(problem.attention_layer.rows)
+          * max(max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)),
+          Integer(problem.attention_layer.keys) * Integer(problem.attention_layer.has_mask)) <= 4294967295,
+      Integer(problem.attention_layer.width) % 8 == 0 && Integer(problem.attention_layer.value_width) % 8 == 0,
+      max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
+          <= Integer(specialization.tile_width),
       blocks <= 65000 || !device.is_cpu,
   });
 }
@@ -197,8 +200,8 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.has_softcap) != 0 ? 1 : 0;
-  values[1] = Integer(problem.has_mask) != 0 ? 1 : 0;
+  values[0] = Integer(problem.attention_layer.has_softcap) != 0 ? 1 : 0;
+  values[1] = Integer(problem.attention_layer.has_mask) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -220,9 +223,10 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& problem = table::problem<Problem>(scope);
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
-  const Integer row_tiles = ceil_div(Integer(problem.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.keys), Integer(problem.slice_keys)));
-  const Integer tiles = row_tiles * Integer(problem.key_heads) * Integer(problem.batches) * slices;
+  const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
+  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
+  const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.batches) * slices;
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -253,10 +257,11 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
-  const Integer row_tiles = ceil_div(Integer(problem.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.keys), Integer(problem.slice_keys)));
-  const Integer tiles = row_tiles * Integer(problem.key_heads) * Integer(problem.batches) * slices;
-  const Integer blocks = ceil_div(min(Integer(problem.keys), Integer(problem.slice_keys)),
+  const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
+  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
+  const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.batches) * slices;
+  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
       Integer(specialization.tile_keys));
   const Real fetch_us = 4 * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       / Real(device.cache_bytes_per_us);
@@ -264,8 +269,9 @@ Real cost(const SelectionScope& scope) {
       * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f16_matrix_ops_per_us);
   const Real score_us = tile_rows * Integer(specialization.tile_keys) * Real(fit.score_ops)
       / Real(device.f32_ops_per_us);
-  const Real joined_us = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows) * slices
-      * (Integer(problem.value_width) + Real(4.0)) * 4 / Real(device.bytes_per_us);
+  const Real joined_us = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * slices * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4
+      / Real(device.bytes_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
       + ceil_div(tiles, Integer(device.compute_units)) * blocks
       * (Real(fit.block_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us));
@@ -280,11 +286,13 @@ constexpr BindingInfo bindings_c57c41bb[] = {
   table::buffer(4, Operand::key_lengths, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_0c4dbb8b[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 128}};
+constexpr BlockField push_constants_4100d22a[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, attention_layer.batches), 128},
+};
 constexpr SpecializationSlot slots_c6550408[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}};
-constexpr InterfaceInfo binds_c182e136 = {
+constexpr InterfaceInfo binds_f0d2cae4 = {
     .bindings = bindings_c57c41bb,
-    .push_constants = push_constants_0c4dbb8b,
+    .push_constants = push_constants_4100d22a,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_c6550408,
 };
@@ -318,9 +326,9 @@ enum Interface : uint16_t {
   uses_ccfeded2,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_c182e136, workgroup_f07e9a2e, shared_bytes_c57560b5, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_42c058fd
-  {&binds_c182e136, workgroup_f07e9a2e, shared_bytes_b992690d, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_629b18eb
-  {&binds_c182e136, workgroup_f07e9a2e, shared_bytes_c57560b5, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_ccfeded2
+  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_c57560b5, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_42c058fd
+  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_b992690d, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_629b18eb
+  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_c57560b5, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_ccfeded2
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -17,26 +17,26 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, key_heads), 1},
-  table::data({"group", FieldInfo::Kind::u32, offsetof(Problem, group), 1}),
-  {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
-  table::data({"queries", FieldInfo::Kind::u32, offsetof(Problem, queries), 1}),
-  {"keys", FieldInfo::Kind::u32, offsetof(Problem, keys), 1},
-  {"width", FieldInfo::Kind::u32, offsetof(Problem, width), 1},
-  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, value_width), 1},
-  {"query_strides", FieldInfo::Kind::u32, offsetof(Problem, query_strides), 3},
-  {"key_strides", FieldInfo::Kind::u32, offsetof(Problem, key_strides), 3},
-  {"value_strides", FieldInfo::Kind::u32, offsetof(Problem, value_strides), 3},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 3},
-  {"mask_strides", FieldInfo::Kind::u32, offsetof(Problem, mask_strides), 4},
-  table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, scale), 1}),
-  table::data({"softcap", FieldInfo::Kind::f32, offsetof(Problem, softcap), 1}),
-  table::data({"window", FieldInfo::Kind::u32, offsetof(Problem, window), 1}),
-  {"causal", FieldInfo::Kind::u32, offsetof(Problem, causal), 1, words::kCausal},
-  table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, has_softcap), 1}),
-  {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, has_mask), 1},
-  table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, has_lengths), 1}),
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.batches), 1},
+  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.key_heads), 1},
+  table::data({"group", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.group), 1}),
+  {"rows", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.rows), 1},
+  table::data({"queries", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.queries), 1}),
+  {"keys", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.keys), 1},
+  {"width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.width), 1},
+  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.value_width), 1},
+  {"query_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.query_strides), 3},
+  {"key_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.key_strides), 3},
+  {"value_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.value_strides), 3},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.output_strides), 3},
+  {"mask_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.mask_strides), 4},
+  table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.scale), 1}),
+  table::data({"softcap", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.softcap), 1}),
+  table::data({"window", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.window), 1}),
+  {"causal", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.causal), 1, words::kCausal},
+  table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
+  {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
+  table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_lengths), 1}),
   {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
 };
 
@@ -113,16 +113,18 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer blocks = ceil_div(min(Integer(problem.keys), Integer(problem.slice_keys)), 128);
+  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
   return table::first_false({
-      Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.keys)
-          * max(Integer(problem.width), Integer(problem.value_width)) <= 4294967295,
-      Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
-          * max(max(Integer(problem.width), Integer(problem.value_width)),
-          Integer(problem.keys) * Integer(problem.has_mask)) <= 4294967295,
-      Integer(problem.width) % (16 / Integer(bytes(parameters.input_dtype))) == 0
-          && Integer(problem.value_width) % (16 / Integer(bytes(parameters.input_dtype))) == 0,
-      max(Integer(problem.width), Integer(problem.value_width)) <= 256,
+      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+          * Integer(problem.attention_layer.keys)
+          * max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)) <= 4294967295,
+      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+          * Integer(problem.attention_layer.rows)
+          * max(max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)),
+          Integer(problem.attention_layer.keys) * Integer(problem.attention_layer.has_mask)) <= 4294967295,
+      Integer(problem.attention_layer.width) % (16 / Integer(bytes(parameters.input_dtype))) == 0
+          && Integer(problem.attention_layer.value_width) % (16 / Integer(bytes(parameters.input_dtype))) == 0,
+      max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)) <= 256,
       blocks <= 65000 || !device.is_cpu,
   });
 }
@@ -157,10 +159,10 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.has_softcap) != 0 ? 1 : 0;
-  values[1] = Integer(problem.has_mask) != 0 ? 1 : 0;
-  values[2] = table::as_constant(Integer(problem.width));
-  values[3] = table::as_constant(Integer(problem.value_width));
+  values[0] = Integer(problem.attention_layer.has_softcap) != 0 ? 1 : 0;
+  values[1] = Integer(problem.attention_layer.has_mask) != 0 ? 1 : 0;
+  values[2] = table::as_constant(Integer(problem.attention_layer.width));
+  values[3] = table::as_constant(Integer(problem.attention_layer.value_width));
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -179,9 +181,10 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer row_tiles = ceil_div(Integer(problem.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.keys), Integer(problem.slice_keys)));
-  const Integer tiles = row_tiles * Integer(problem.key_heads) * Integer(problem.batches) * slices;
+  const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
+  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
+  const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.batches) * slices;
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -212,16 +215,22 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer row_tiles = ceil_div(Integer(problem.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.keys), Integer(problem.slice_keys)));
-  const Integer tiles = row_tiles * Integer(problem.key_heads) * Integer(problem.batches) * slices;
-  const Integer blocks = ceil_div(min(Integer(problem.keys), Integer(problem.slice_keys)), 128);
-  const Real row_ops = 2 * (Integer(problem.width) + Integer(problem.value_width)) + Real(fit.score_ops);
-  const Real fetch_ops = (Integer(problem.width) + Integer(problem.value_width)) * Real(fit.load_ops);
-  const Integer made = row_tiles * Integer(problem.key_heads) * Integer(problem.batches) * Integer(problem.keys);
+  const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
+  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
+  const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.batches) * slices;
+  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
+      + Real(fit.score_ops);
+  const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
+      * Real(fit.load_ops);
+  const Integer made = row_tiles * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches)
+      * Integer(problem.attention_layer.keys);
   const Integer resident = Integer(device.compute_units) * max(1, 512 / Integer(specialization.tile_workgroup));
-  const Integer bytes_ = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.keys)
-      * (Integer(problem.width) + Integer(problem.value_width)) * Integer(bytes(parameters.input_dtype));
+  const Integer bytes_ = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.keys)
+      * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
+      * Integer(bytes(parameters.input_dtype));
   return Real(device.launch_us) + Real(fit.begin_us) + tiles / (Real(50.0) * Integer(device.compute_units))
       + max(made * Real(fit.idle_times) * (Integer(specialization.tile_rows) * row_ops + fetch_ops)
       / Real(device.f32_ops_per_us),
@@ -238,11 +247,13 @@ constexpr BindingInfo bindings_c57c41bb[] = {
   table::buffer(4, Operand::key_lengths, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_0c4dbb8b[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 128}};
+constexpr BlockField push_constants_4100d22a[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, attention_layer.batches), 128},
+};
 constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_6951b7e2 = {
+constexpr InterfaceInfo binds_6afc7db2 = {
     .bindings = bindings_c57c41bb,
-    .push_constants = push_constants_0c4dbb8b,
+    .push_constants = push_constants_4100d22a,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
@@ -254,8 +265,8 @@ enum Interface : uint16_t {
   uses_b07458a9,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6951b7e2, workgroup_958f80f4, shared_bytes_bc53cb8b},  // uses_12c34108
-  {&binds_6951b7e2, workgroup_958f80f4, shared_bytes_26badc0e},  // uses_b07458a9
+  {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_bc53cb8b},  // uses_12c34108
+  {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_26badc0e},  // uses_b07458a9
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -20,35 +20,35 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1}),
-  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1}),
-  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1}),
-  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1}),
-  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, input_m_block), 1}),
-  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, input_m_step), 1}),
-  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, other_n_block), 1}),
-  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, other_n_step), 1}),
-  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, output_m_block), 1}),
-  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, output_m_step), 1}),
-  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, output_n_block), 1}),
-  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, output_n_step), 1}),
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 6},
-  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, input_blocks), 6},
-  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, input_parameter_strides), 6},
-  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 6},
-  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, other_blocks), 6},
-  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, other_parameter_strides), 6},
-  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, output_blocks), 6},
-  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, output_parameter_strides), 6},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_flip), 1}),
+  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_flip), 1}),
+  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_zero_points), 1}),
+  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_zero_points), 1}),
+  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.output_zero_points), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_max), 1}),
+  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_block), 1}),
+  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_step), 1}),
+  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_block), 1}),
+  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_step), 1}),
+  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_block), 1}),
+  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_step), 1}),
+  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_block), 1}),
+  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_step), 1}),
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_sizes), 6},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_strides), 6},
+  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_blocks), 6},
+  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_parameter_strides), 6},
+  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_strides), 6},
+  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_blocks), 6},
+  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_parameter_strides), 6},
+  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_blocks), 6},
+  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_parameter_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -148,14 +148,15 @@ int first_failing(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.bmm_sizes.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.bmm_sizes.n), columns);
   const Integer bands = ceil_div(row_tiles, 8);
   return table::first_false({
       column_tiles <= 65535,
-      Integer(problem.k) < 131072,
-      bands * Integer(problem.batches) <= 65535,
-      (Integer(specialization.aligned) == 1) == (Integer(problem.k) % 16 == 0 && Integer(problem.n) % 4 == 0),
+      Integer(problem.bmm_sizes.k) < 131072,
+      bands * Integer(problem.bmm_sizes.batches) <= 65535,
+      (Integer(specialization.aligned) == 1)
+          == (Integer(problem.bmm_sizes.k) % 16 == 0 && Integer(problem.bmm_sizes.n) % 4 == 0),
   });
 }
 
@@ -362,13 +363,13 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.bmm_sizes.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.bmm_sizes.n), columns);
   const Integer bands = ceil_div(row_tiles, 8);
   const Integer band_rows = ceil_div(row_tiles, bands);
   groups[0] = band_rows;
   groups[1] = column_tiles;
-  groups[2] = bands * Integer(problem.batches);
+  groups[2] = bands * Integer(problem.bmm_sizes.batches);
 }
 
 constexpr std::string_view kFitNames[] = {
@@ -408,11 +409,11 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.bmm_sizes.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.bmm_sizes.n), columns);
   const Integer tiles = row_tiles * column_tiles;
   const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
-  const Integer steps = ceil_div(Integer(problem.k), Integer(specialization.step));
+  const Integer steps = ceil_div(Integer(problem.bmm_sizes.k), Integer(specialization.step));
   const Real load_factor = choose(Integer(specialization.aligned) == 1, 1, Real(fit.byte_load_factor));
   const Real step_product_us = pressure * Integer(specialization.step) * load_factor
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
@@ -422,21 +423,23 @@ Real cost(const SelectionScope& scope) {
       / Real(device.bytes_per_us);
   const Integer small_workgroup = choose(Integer(specialization.subgroups_workgroup) <= 128,
       Integer(specialization.subgroups_workgroup), 0);
-  const Integer passes = ceil_div(tiles * Integer(problem.batches), Integer(device.compute_units));
+  const Integer passes = ceil_div(tiles * Integer(problem.bmm_sizes.batches), Integer(device.compute_units));
   const Real tile_us = steps * step_product_us
       + (first_fetch_us + epilogue_us)
       * choose(passes * small_workgroup > 128
       && !(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16), Real(fit.exposed_share), 1);
   const Real step_wait_factor = choose(passes * Integer(specialization.subgroups_workgroup) <= 128,
       Real(fit.low_occupancy), 1);
-  const Integer results = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer results = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
+      * Integer(problem.bmm_sizes.n);
   const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us) * step_wait_factor
       + passes * Integer(device.compute_units) * tile_us
       + results
       * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
       + Real(fit.result_ops) / Real(device.f32_ops_per_us));
   return Real(device.launch_us)
-      + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) + tiles_us;
+      + Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.n) * Integer(problem.bmm_sizes.k)
+      / Real(device.bytes_per_us) + tiles_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -452,11 +455,13 @@ constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_86ee7270[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 296}};
+constexpr BlockField problem_buffer_4841022f[] = {
+  {offsetof(ProblemBuffer, batches), offsetof(Problem, bmm_sizes.batches), 296},
+};
 constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_6795f134 = {
+constexpr InterfaceInfo binds_04970f88 = {
     .bindings = bindings_2295e85c,
-    .problem_buffer = problem_buffer_86ee7270,
+    .problem_buffer = problem_buffer_4841022f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_f597f04b,
 };
@@ -501,9 +506,9 @@ constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_a0b6b64b = {
+constexpr InterfaceInfo binds_76f47839 = {
     .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_86ee7270,
+    .problem_buffer = problem_buffer_4841022f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_f597f04b,
 };
@@ -571,21 +576,21 @@ enum Interface : uint16_t {
   uses_f4f01733,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6795f134, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_3b3b5b9e},  // uses_0237ebf7
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_5432a61a, needs_8a992b1e, matrices_of_rows_48212f7e},  // uses_1228c38c
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_83bc6b18, needs_8a992b1e, matrices_of_rows_90772d9e},  // uses_3e00d185
-  {&binds_6795f134, workgroup_00ef515d, shared_bytes_83bc6b18, needs_8a992b1e, matrices_of_rows_90772d9e},  // uses_508b68fe
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_83bc6b18, needs_715d7904, matrices_of_rows_90772d9e},  // uses_6723e54b
-  {&binds_6795f134, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_8a58e8c1},  // uses_6e6a3179
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_8a58e8c1},  // uses_70249400
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_3b3b5b9e},  // uses_717bdbc2
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_5432a61a, needs_715d7904, matrices_of_rows_48212f7e},  // uses_8a273128
-  {&binds_6795f134, workgroup_00ef515d, shared_bytes_5432a61a, needs_8a992b1e, matrices_of_rows_48212f7e},  // uses_c17cbf68
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_22e6040a, needs_715d7904, matrices_of_rows_3b3b5b9e},  // uses_c2e6e996
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_8a992b1e, matrices_of_rows_ea5b3a8e},  // uses_cb02947d
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_715d7904, matrices_of_rows_ea5b3a8e},  // uses_d03215f9
-  {&binds_6795f134, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_8a992b1e, matrices_of_rows_ea5b3a8e},  // uses_d0372318
-  {&binds_a0b6b64b, workgroup_00ef515d, shared_bytes_22e6040a, needs_715d7904, matrices_of_rows_8a58e8c1},  // uses_f4f01733
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_3b3b5b9e},  // uses_0237ebf7
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_5432a61a, needs_8a992b1e, matrices_of_rows_48212f7e},  // uses_1228c38c
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_83bc6b18, needs_8a992b1e, matrices_of_rows_90772d9e},  // uses_3e00d185
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_83bc6b18, needs_8a992b1e, matrices_of_rows_90772d9e},  // uses_508b68fe
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_83bc6b18, needs_715d7904, matrices_of_rows_90772d9e},  // uses_6723e54b
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_8a58e8c1},  // uses_6e6a3179
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_8a58e8c1},  // uses_70249400
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_3b3b5b9e},  // uses_717bdbc2
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_5432a61a, needs_715d7904, matrices_of_rows_48212f7e},  // uses_8a273128
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_5432a61a, needs_8a992b1e, matrices_of_rows_48212f7e},  // uses_c17cbf68
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_715d7904, matrices_of_rows_3b3b5b9e},  // uses_c2e6e996
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_8a992b1e, matrices_of_rows_ea5b3a8e},  // uses_cb02947d
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_715d7904, matrices_of_rows_ea5b3a8e},  // uses_d03215f9
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_8a992b1e, matrices_of_rows_ea5b3a8e},  // uses_d0372318
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_715d7904, matrices_of_rows_8a58e8c1},  // uses_f4f01733
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

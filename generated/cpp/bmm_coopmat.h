@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "bmm_blocks_fields.h"
+#include "bmm_integers_fields.h"
+#include "bmm_sizes_fields.h"
 #include "qgen/kernels.h"
 
 namespace qgen::generated::bmm_coopmat {
@@ -52,35 +55,9 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> batches;
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> input_flip;
-  Required<uint32_t> other_flip;
-  Required<uint32_t> input_zero_points;
-  Required<uint32_t> other_zero_points;
-  Required<uint32_t> output_zero_points;
-  Required<int32_t> quant_min;
-  Required<int32_t> quant_max;
-  Required<uint32_t> input_m_block;
-  Required<uint32_t> input_m_step;
-  Required<uint32_t> other_n_block;
-  Required<uint32_t> other_n_step;
-  Required<uint32_t> output_m_block;
-  Required<uint32_t> output_m_step;
-  Required<uint32_t> output_n_block;
-  Required<uint32_t> output_n_step;
-  Required<uint32_t> batch_rank;
-  Required<std::array<uint32_t, 6>> batch_sizes;
-  Required<std::array<uint32_t, 6>> input_strides;
-  Required<std::array<uint32_t, 6>> input_blocks;
-  Required<std::array<uint32_t, 6>> input_parameter_strides;
-  Required<std::array<uint32_t, 6>> other_strides;
-  Required<std::array<uint32_t, 6>> other_blocks;
-  Required<std::array<uint32_t, 6>> other_parameter_strides;
-  Required<std::array<uint32_t, 6>> output_blocks;
-  Required<std::array<uint32_t, 6>> output_parameter_strides;
+  fields::BmmSizes bmm_sizes;
+  fields::BmmIntegers bmm_integers;
+  fields::BmmBlocks bmm_blocks;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

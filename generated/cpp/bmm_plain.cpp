@@ -20,35 +20,35 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1}),
-  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1}),
-  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1}),
-  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1}),
-  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, input_m_block), 1}),
-  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, input_m_step), 1}),
-  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, other_n_block), 1}),
-  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, other_n_step), 1}),
-  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, output_m_block), 1}),
-  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, output_m_step), 1}),
-  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, output_n_block), 1}),
-  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, output_n_step), 1}),
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 6},
-  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, input_blocks), 6},
-  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, input_parameter_strides), 6},
-  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 6},
-  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, other_blocks), 6},
-  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, other_parameter_strides), 6},
-  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, output_blocks), 6},
-  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, output_parameter_strides), 6},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_flip), 1}),
+  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_flip), 1}),
+  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_zero_points), 1}),
+  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_zero_points), 1}),
+  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.output_zero_points), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_max), 1}),
+  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_block), 1}),
+  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_step), 1}),
+  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_block), 1}),
+  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_step), 1}),
+  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_block), 1}),
+  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_step), 1}),
+  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_block), 1}),
+  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_step), 1}),
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_sizes), 6},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_strides), 6},
+  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_blocks), 6},
+  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_parameter_strides), 6},
+  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_strides), 6},
+  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_blocks), 6},
+  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_parameter_strides), 6},
+  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_blocks), 6},
+  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_parameter_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -120,7 +120,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.k) <= 1000000 || !device.is_cpu,
+      Integer(problem.bmm_sizes.k) <= 1000000 || !device.is_cpu,
   });
 }
 
@@ -168,7 +168,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer made = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
   groups[0] = ceil_div(made, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -194,10 +194,10 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer made = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
   return Real(device.launch_us)
-      + max(Real(fit.product_ops) * made * (Integer(problem.k) + Real(fit.begin_products))
-      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(fit.products_per_us))
+      + max(Real(fit.product_ops) * made * (Integer(problem.bmm_sizes.k) + Real(fit.begin_products))
+      / Real(device.f32_ops_per_us), Integer(problem.bmm_sizes.k) / Real(fit.products_per_us))
       + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
@@ -212,11 +212,13 @@ constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_86ee7270[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 296}};
+constexpr BlockField problem_buffer_4841022f[] = {
+  {offsetof(ProblemBuffer, batches), offsetof(Problem, bmm_sizes.batches), 296},
+};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_aa970481 = {
+constexpr InterfaceInfo binds_cbc55f79 = {
     .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_86ee7270,
+    .problem_buffer = problem_buffer_4841022f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
@@ -235,9 +237,9 @@ constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_8582c5aa = {
+constexpr InterfaceInfo binds_782ab744 = {
     .bindings = bindings_2295e85c,
-    .problem_buffer = problem_buffer_86ee7270,
+    .problem_buffer = problem_buffer_4841022f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
@@ -252,14 +254,14 @@ enum Interface : uint16_t {
   uses_fb047404,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_337b27e8
-  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_bb241055, needs_e1c1566d},  // uses_4753fb40
-  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_80be37fe
-  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_a656358f
-  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_a93aefc2
-  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_bb241055, needs_e1c1566d},  // uses_b61492d9
-  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_ceaee215
-  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_fb047404
+  {&binds_cbc55f79, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_337b27e8
+  {&binds_cbc55f79, workgroup_9d85d7a5, shared_bytes_bb241055, needs_e1c1566d},  // uses_4753fb40
+  {&binds_782ab744, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_80be37fe
+  {&binds_782ab744, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_a656358f
+  {&binds_cbc55f79, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_a93aefc2
+  {&binds_782ab744, workgroup_9d85d7a5, shared_bytes_bb241055, needs_e1c1566d},  // uses_b61492d9
+  {&binds_782ab744, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_ceaee215
+  {&binds_cbc55f79, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_fb047404
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -20,41 +20,41 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
   {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1, words::kFusedDtype},
   {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1, words::kFusedDtype},
-  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1}),
-  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1}),
-  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1}),
-  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1}),
-  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, input_m_block), 1}),
-  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, input_m_step), 1}),
+  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_flip), 1}),
+  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_flip), 1}),
+  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_zero_points), 1}),
+  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_zero_points), 1}),
+  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.output_zero_points), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_max), 1}),
+  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_block), 1}),
+  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_step), 1}),
   table::data({"input_k_block", FieldInfo::Kind::u32, offsetof(Problem, input_k_block), 1}),
   table::data({"input_k_step", FieldInfo::Kind::u32, offsetof(Problem, input_k_step), 1}),
   table::data({"other_k_block", FieldInfo::Kind::u32, offsetof(Problem, other_k_block), 1}),
   table::data({"other_k_step", FieldInfo::Kind::u32, offsetof(Problem, other_k_step), 1}),
-  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, other_n_block), 1}),
-  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, other_n_step), 1}),
-  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, output_m_block), 1}),
-  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, output_m_step), 1}),
-  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, output_n_block), 1}),
-  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, output_n_step), 1}),
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 6},
-  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, input_blocks), 6},
-  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, input_parameter_strides), 6},
-  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 6},
-  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, other_blocks), 6},
-  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, other_parameter_strides), 6},
-  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, output_blocks), 6},
-  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, output_parameter_strides), 6},
+  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_block), 1}),
+  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_step), 1}),
+  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_block), 1}),
+  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_step), 1}),
+  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_block), 1}),
+  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_step), 1}),
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_sizes), 6},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_strides), 6},
+  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_blocks), 6},
+  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_parameter_strides), 6},
+  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_strides), 6},
+  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_blocks), 6},
+  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_parameter_strides), 6},
+  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_blocks), 6},
+  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_parameter_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -133,7 +133,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.k) <= 1000000 || !device.is_cpu,
+      Integer(problem.bmm_sizes.k) <= 1000000 || !device.is_cpu,
   });
 }
 
@@ -181,7 +181,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16) * ceil_div(Integer(problem.n), 16) * Integer(problem.batches);
+  const Integer tiles = ceil_div(Integer(problem.bmm_sizes.m), 16) * ceil_div(Integer(problem.bmm_sizes.n), 16)
+      * Integer(problem.bmm_sizes.batches);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -202,9 +203,10 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16) * ceil_div(Integer(problem.n), 16) * Integer(problem.batches);
+  const Integer tiles = ceil_div(Integer(problem.bmm_sizes.m), 16) * ceil_div(Integer(problem.bmm_sizes.n), 16)
+      * Integer(problem.bmm_sizes.batches);
   return Real(device.launch_us)
-      + Real(fit.product_ops) * 256 * tiles * Integer(problem.k) / Real(device.f32_ops_per_us);
+      + Real(fit.product_ops) * 256 * tiles * Integer(problem.bmm_sizes.k) / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -216,10 +218,12 @@ constexpr BindingInfo bindings_8440f42a[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_21ac483c[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 320}};
-constexpr InterfaceInfo binds_cb838466 = {
+constexpr BlockField problem_buffer_a3f9d072[] = {
+  {offsetof(ProblemBuffer, batches), offsetof(Problem, bmm_sizes.batches), 320},
+};
+constexpr InterfaceInfo binds_0aff67dc = {
     .bindings = bindings_8440f42a,
-    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer = problem_buffer_a3f9d072,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
@@ -232,9 +236,9 @@ constexpr BindingInfo bindings_5205ff4c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_ed126ccf = {
+constexpr InterfaceInfo binds_e0ef94a1 = {
     .bindings = bindings_5205ff4c,
-    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer = problem_buffer_a3f9d072,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_2295e85c[] = {
@@ -249,9 +253,9 @@ constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_ef018dd1 = {
+constexpr InterfaceInfo binds_d703f4de = {
     .bindings = bindings_2295e85c,
-    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer = problem_buffer_a3f9d072,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_4b572a2e[] = {
@@ -264,9 +268,9 @@ constexpr BindingInfo bindings_4b572a2e[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_c81fb55e = {
+constexpr InterfaceInfo binds_c437f389 = {
     .bindings = bindings_4b572a2e,
-    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer = problem_buffer_a3f9d072,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_3cfe5168[] = {
@@ -279,9 +283,9 @@ constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_cfdc3632 = {
+constexpr InterfaceInfo binds_b9d60500 = {
     .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer = problem_buffer_a3f9d072,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_15affcb8[] = {
@@ -290,9 +294,9 @@ constexpr BindingInfo bindings_15affcb8[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_ef1526a6 = {
+constexpr InterfaceInfo binds_59380689 = {
     .bindings = bindings_15affcb8,
-    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer = problem_buffer_a3f9d072,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr FeatureMask needs_e1c1566d = bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit);
@@ -306,9 +310,9 @@ constexpr BindingInfo bindings_64d16c21[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_92e3d928 = {
+constexpr InterfaceInfo binds_123ea4bf = {
     .bindings = bindings_64d16c21,
-    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer = problem_buffer_a3f9d072,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_97af02ee[] = {
@@ -319,9 +323,9 @@ constexpr BindingInfo bindings_97af02ee[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_3191b4d7 = {
+constexpr InterfaceInfo binds_34c6fba7 = {
     .bindings = bindings_97af02ee,
-    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer = problem_buffer_a3f9d072,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 enum Interface : uint16_t {
@@ -360,39 +364,39 @@ enum Interface : uint16_t {
   uses_fd9e2925,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_01c090ed
-  {&binds_ed126ccf, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_04a40be9
-  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_05db8361
-  {&binds_c81fb55e, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_07518cf9
-  {&binds_c81fb55e, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_10985315
-  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_11f237e2
-  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_2796535d
-  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_27de7956
-  {&binds_ef1526a6, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_3537240f
-  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_57c0efc1
-  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_60a6ca31
-  {&binds_92e3d928, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_65e3d415
-  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_6f4ac758
-  {&binds_ef1526a6, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_7b44c66e
-  {&binds_ed126ccf, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_89d3649e
-  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_8c60844d
-  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_952a7054
-  {&binds_92e3d928, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_99e64171
-  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_9bb9eb3e
-  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_a32fc3a6
-  {&binds_92e3d928, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_a56c06ea
-  {&binds_ef1526a6, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_adc779aa
-  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_ae9f66c3
-  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_b9766e84
-  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_ba14b67f
-  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_be805fa0
-  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_ca59663a
-  {&binds_ed126ccf, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_da85f2bc
-  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_e5b88fe7
-  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_e6fd1be3
-  {&binds_c81fb55e, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_eccd16db
-  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_f38cd8bb
-  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_fd9e2925
+  {&binds_0aff67dc, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_01c090ed
+  {&binds_e0ef94a1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_04a40be9
+  {&binds_d703f4de, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_05db8361
+  {&binds_c437f389, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_07518cf9
+  {&binds_c437f389, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_10985315
+  {&binds_d703f4de, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_11f237e2
+  {&binds_d703f4de, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_2796535d
+  {&binds_b9d60500, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_27de7956
+  {&binds_59380689, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_3537240f
+  {&binds_0aff67dc, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_57c0efc1
+  {&binds_b9d60500, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_60a6ca31
+  {&binds_123ea4bf, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_65e3d415
+  {&binds_34c6fba7, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_6f4ac758
+  {&binds_59380689, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_7b44c66e
+  {&binds_e0ef94a1, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_89d3649e
+  {&binds_d703f4de, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_8c60844d
+  {&binds_b9d60500, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_952a7054
+  {&binds_123ea4bf, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_99e64171
+  {&binds_0aff67dc, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_9bb9eb3e
+  {&binds_b9d60500, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_a32fc3a6
+  {&binds_123ea4bf, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_a56c06ea
+  {&binds_59380689, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_adc779aa
+  {&binds_b9d60500, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_ae9f66c3
+  {&binds_34c6fba7, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_b9766e84
+  {&binds_d703f4de, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_ba14b67f
+  {&binds_0aff67dc, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_be805fa0
+  {&binds_34c6fba7, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_ca59663a
+  {&binds_e0ef94a1, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_da85f2bc
+  {&binds_d703f4de, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_e5b88fe7
+  {&binds_34c6fba7, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_e6fd1be3
+  {&binds_c437f389, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_eccd16db
+  {&binds_b9d60500, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_f38cd8bb
+  {&binds_b9d60500, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_fd9e2925
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

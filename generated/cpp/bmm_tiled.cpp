@@ -20,35 +20,35 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1}),
-  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1}),
-  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1}),
-  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1}),
-  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, input_m_block), 1}),
-  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, input_m_step), 1}),
-  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, other_n_block), 1}),
-  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, other_n_step), 1}),
-  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, output_m_block), 1}),
-  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, output_m_step), 1}),
-  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, output_n_block), 1}),
-  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, output_n_step), 1}),
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 6},
-  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, input_blocks), 6},
-  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, input_parameter_strides), 6},
-  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 6},
-  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, other_blocks), 6},
-  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, other_parameter_strides), 6},
-  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, output_blocks), 6},
-  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, output_parameter_strides), 6},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_flip), 1}),
+  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_flip), 1}),
+  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_zero_points), 1}),
+  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_zero_points), 1}),
+  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.output_zero_points), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_max), 1}),
+  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_block), 1}),
+  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_step), 1}),
+  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_block), 1}),
+  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_step), 1}),
+  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_block), 1}),
+  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_step), 1}),
+  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_block), 1}),
+  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_step), 1}),
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_sizes), 6},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_strides), 6},
+  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_blocks), 6},
+  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_parameter_strides), 6},
+  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_strides), 6},
+  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_blocks), 6},
+  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_parameter_strides), 6},
+  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_blocks), 6},
+  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_parameter_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -114,7 +114,7 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) <= 131072,
+      Integer(problem.bmm_sizes.k) <= 131072,
   });
 }
 
@@ -137,8 +137,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches);
+  const Integer tiles = ceil_div(Integer(problem.bmm_sizes.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.bmm_sizes.n), 16 * Integer(parameters.side)) * Integer(problem.bmm_sizes.batches);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -164,11 +164,11 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches);
+  const Integer tiles = ceil_div(Integer(problem.bmm_sizes.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.bmm_sizes.n), 16 * Integer(parameters.side)) * Integer(problem.bmm_sizes.batches);
   const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
       * Integer(parameters.side) * Integer(parameters.side)
-      * (Integer(problem.k)
+      * (Integer(problem.bmm_sizes.k)
       * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
       + Real(fit.begin_products)) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
   return Real(device.launch_us) + tiles_us;
@@ -185,10 +185,12 @@ constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_86ee7270[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 296}};
-constexpr InterfaceInfo binds_ea1e18ae = {
+constexpr BlockField problem_buffer_4841022f[] = {
+  {offsetof(ProblemBuffer, batches), offsetof(Problem, bmm_sizes.batches), 296},
+};
+constexpr InterfaceInfo binds_ed79bd45 = {
     .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_86ee7270,
+    .problem_buffer = problem_buffer_4841022f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
@@ -206,9 +208,9 @@ constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_bd7610cb = {
+constexpr InterfaceInfo binds_bd9bd896 = {
     .bindings = bindings_2295e85c,
-    .problem_buffer = problem_buffer_86ee7270,
+    .problem_buffer = problem_buffer_4841022f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr FeatureMask needs_2781199c = bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product);
@@ -225,14 +227,14 @@ enum Interface : uint16_t {
   uses_f2150afa,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, needs_e1c1566d},  // uses_0567a180
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, needs_e1c1566d},  // uses_1b482218
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, needs_2781199c},  // uses_6acab409
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_887605fd
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, needs_f88c915c},  // uses_924986f6
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, needs_f88c915c},  // uses_a736db00
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, needs_2781199c},  // uses_ebd85ed4
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_f2150afa
+  {&binds_ed79bd45, workgroup_d4b360f5, shared_bytes_56b01b94, needs_e1c1566d},  // uses_0567a180
+  {&binds_bd9bd896, workgroup_d4b360f5, shared_bytes_56b01b94, needs_e1c1566d},  // uses_1b482218
+  {&binds_bd9bd896, workgroup_d4b360f5, shared_bytes_56b01b94, needs_2781199c},  // uses_6acab409
+  {&binds_ed79bd45, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_887605fd
+  {&binds_bd9bd896, workgroup_d4b360f5, shared_bytes_56b01b94, needs_f88c915c},  // uses_924986f6
+  {&binds_ed79bd45, workgroup_d4b360f5, shared_bytes_56b01b94, needs_f88c915c},  // uses_a736db00
+  {&binds_ed79bd45, workgroup_d4b360f5, shared_bytes_56b01b94, needs_2781199c},  // uses_ebd85ed4
+  {&binds_bd9bd896, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_f2150afa
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

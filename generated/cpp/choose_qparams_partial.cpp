@@ -17,15 +17,15 @@ constexpr FieldInfo kFields[] = {
   {"block_elements", FieldInfo::Kind::u32, offsetof(Problem, block_elements), 1},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_elements", FieldInfo::Kind::u32, offsetof(Problem, slice_elements), 1},
-  {"run", FieldInfo::Kind::u32, offsetof(Problem, run), 1},
-  {"step", FieldInfo::Kind::i32, offsetof(Problem, step), 1},
-  {"are_runs", FieldInfo::Kind::u32, offsetof(Problem, are_runs), 1},
-  table::data({"first", FieldInfo::Kind::u32, offsetof(Problem, first), 1}),
-  table::data({"real_packed", FieldInfo::Kind::u32, offsetof(Problem, real_packed), 1}),
-  {"rank", FieldInfo::Kind::u32, offsetof(Problem, rank), 1},
-  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, sizes), 8},
-  {"strides", FieldInfo::Kind::i32, offsetof(Problem, strides), 8},
-  {"blocks", FieldInfo::Kind::u32, offsetof(Problem, blocks), 8},
+  {"run", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.run), 1},
+  {"step", FieldInfo::Kind::i32, offsetof(Problem, scanned_blocks.step), 1},
+  {"are_runs", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.are_runs), 1},
+  table::data({"first", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.first), 1}),
+  table::data({"real_packed", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.real_packed), 1}),
+  {"rank", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.rank), 1},
+  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.sizes), 8},
+  {"strides", FieldInfo::Kind::i32, offsetof(Problem, scanned_blocks.strides), 8},
+  {"blocks", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.blocks), 8},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -94,7 +94,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(parameters.vec) == 1 || Integer(problem.are_runs) == 1,
+      Integer(parameters.vec) == 1 || Integer(problem.scanned_blocks.are_runs) == 1,
   });
 }
 
@@ -145,14 +145,14 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
   const Integer in_flight = choose(Integer(parameters.vec) == 4, 16,
-      choose(Integer(problem.step) != 0, Integer(8), Integer(1)));
+      choose(Integer(problem.scanned_blocks.step) != 0, Integer(8), Integer(1)));
   const Integer instructions = choose(Integer(parameters.vec) == 4, 3,
-      choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank)));
+      choose(Integer(problem.scanned_blocks.step) != 0, 10, 75 * Integer(problem.scanned_blocks.rank)));
   const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
       choose(Integer(specialization.workgroup) == 64, Integer(6), Integer(8)));
   return Real(device.launch_us)
       + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype))
-      / Real(device.bytes_per_us) * ceil_div(sector, Integer(problem.run)),
+      / Real(device.bytes_per_us) * ceil_div(sector, Integer(problem.scanned_blocks.run)),
       max(Integer(problem.parameters) * Integer(problem.block_elements) * instructions * 2
       / Real(device.f32_ops_per_us),
       Integer(problem.parameters) * Integer(problem.slices) * Real(0.08) / Integer(device.compute_units)))

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "scanned_blocks_fields.h"
 
 namespace qgen::generated::choose_qparams_partial {
 
@@ -39,15 +40,7 @@ struct Problem {
   Required<uint32_t> block_elements;
   Required<uint32_t> slices;
   Required<uint32_t> slice_elements;
-  Required<uint32_t> run;
-  Required<int32_t> step;
-  Required<uint32_t> are_runs;
-  Required<uint32_t> first;
-  Required<uint32_t> real_packed;
-  Required<uint32_t> rank;
-  Required<std::array<uint32_t, 8>> sizes;
-  Required<std::array<int32_t, 8>> strides;
-  Required<std::array<uint32_t, 8>> blocks;
+  fields::ScannedBlocks scanned_blocks;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

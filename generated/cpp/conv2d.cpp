@@ -16,35 +16,35 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1}),
-  {"group_channels", FieldInfo::Kind::u32, offsetof(Problem, group_channels), 1},
-  table::data({"weight_group", FieldInfo::Kind::u32, offsetof(Problem, weight_group), 1}),
-  table::data({"weight_output", FieldInfo::Kind::u32, offsetof(Problem, weight_output), 1}),
-  table::data({"weight_channel", FieldInfo::Kind::u32, offsetof(Problem, weight_channel), 1}),
-  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, transpose_other), 1},
-  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
-  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.outputs), 1}),
+  {"group_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.group_channels), 1},
+  table::data({"weight_group", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.weight_group), 1}),
+  table::data({"weight_output", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.weight_output), 1}),
+  table::data({"weight_channel", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.weight_channel), 1}),
+  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.transpose_other), 1},
+  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.weight_bits), 1}),
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_sizes), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.other_batch_strides), 6},
   {"is_unfolded", FieldInfo::Kind::u32, offsetof(Problem, is_unfolded), 1},
   {"columns", FieldInfo::Kind::u32, offsetof(Problem, columns), 1},
   {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
   {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -90,11 +90,13 @@ int matrices_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer tiles = max(1,
-      Integer(problem.batches) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+      Integer(problem.bmm_sizes.batches) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.bmm_sizes.n), 64));
   const Integer slices = max(1,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.columns) * slices;
-  const Integer elements = Integer(problem.batches) * Integer(problem.k) * Integer(problem.columns);
+      min(ceil_div(Integer(problem.bmm_sizes.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer sums = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.columns)
+      * slices;
+  const Integer elements = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.k) * Integer(problem.columns);
   return table::first_false({
       Integer(problem.is_unfolded) == 0,
       max(2 * elements, 4 * sums) <= Integer(device.max_storage_buffer_bytes),
@@ -103,7 +105,7 @@ int matrices_first_failing(const SelectionScope& scope) {
 
 Integer unfolded_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer elements = Integer(problem.batches) * Integer(problem.k) * Integer(problem.columns);
+  const Integer elements = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.k) * Integer(problem.columns);
   return max(8, elements);
 }
 
@@ -111,10 +113,12 @@ Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer tiles = max(1,
-      Integer(problem.batches) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+      Integer(problem.bmm_sizes.batches) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.bmm_sizes.n), 64));
   const Integer slices = max(1,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.columns) * slices;
+      min(ceil_div(Integer(problem.bmm_sizes.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer sums = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.columns)
+      * slices;
   return max(4, sums);
 }
 
@@ -124,21 +128,14 @@ constexpr ScratchInfo scratch[] = {
 constexpr OperandSource unfold_operands[] = {table::ours(Operand::input), table::scratch(0)};
 void unfold_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer planes = Integer(problem.batches) * Integer(problem.group_channels);
+  const Integer planes = Integer(problem.bmm_sizes.batches) * Integer(problem.conv_of_reals.group_channels);
   auto& to = *static_cast<unfold::Problem*>(step_problem);
   table::set(to.planes, planes);
-  to.n = problem.n;
+  to.n = problem.bmm_sizes.n;
   to.columns = problem.columns;
   to.window_lines = problem.window_lines;
   to.line_taps = problem.line_taps;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.window = problem.window;
 }
 
 constexpr OperandSource matmul_coopmat_operands[] = {
@@ -148,23 +145,20 @@ void matmul_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer tiles = max(1,
-      Integer(problem.batches) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+      Integer(problem.bmm_sizes.batches) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.bmm_sizes.n), 64));
   const Integer slices = max(1,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer slice_k = 64 * ceil_div(Integer(problem.k), 64 * slices);
+      min(ceil_div(Integer(problem.bmm_sizes.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer slice_k = 64 * ceil_div(Integer(problem.bmm_sizes.k), 64 * slices);
   auto& to = *static_cast<matmul_coopmat::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.columns;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes.batches = problem.bmm_sizes.batches;
+  to.bmm_sizes.m = problem.bmm_sizes.m;
+  to.bmm_sizes.n = problem.columns;
+  to.bmm_sizes.k = problem.bmm_sizes.k;
+  to.matmul_kernel = problem.matmul_kernel;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.epilogue.activation;
+  to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, slices);
   table::set(to.slice_k, slice_k);
 }
@@ -181,18 +175,18 @@ void conv_planes_finish_problem(const SelectionScope& scope, void* step_problem)
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer tiles = max(1,
-      Integer(problem.batches) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+      Integer(problem.bmm_sizes.batches) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.bmm_sizes.n), 64));
   const Integer slices = max(1,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+      min(ceil_div(Integer(problem.bmm_sizes.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
   auto& to = *static_cast<conv_planes_finish::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
+  to.batches = problem.bmm_sizes.batches;
+  to.m = problem.bmm_sizes.m;
+  to.n = problem.bmm_sizes.n;
   to.columns = problem.columns;
-  to.outputs = problem.outputs;
+  to.outputs = problem.conv_of_reals.outputs;
   table::set(to.slices, slices);
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo matrices_steps[] = {
@@ -207,26 +201,11 @@ constexpr OperandSource conv_real_direct_operands[] = {
 void conv_real_direct_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_real_direct::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.outputs = problem.outputs;
-  to.group_channels = problem.group_channels;
-  to.weight_group = problem.weight_group;
-  to.weight_output = problem.weight_output;
-  to.weight_channel = problem.weight_channel;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.conv_of_reals = problem.conv_of_reals;
   table::set(to.is_transposed, Integer(0));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.window = problem.window;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -246,10 +225,12 @@ int pointwise_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer tiles = max(1,
-      Integer(problem.batches) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+      Integer(problem.bmm_sizes.batches) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.bmm_sizes.n), 64));
   const Integer slices = max(1,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.columns) * slices;
+      min(ceil_div(Integer(problem.bmm_sizes.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer sums = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.columns)
+      * slices;
   return table::first_false({
       Integer(problem.is_unfolded) != 0,
       4 * sums <= Integer(device.max_storage_buffer_bytes),
@@ -264,23 +245,20 @@ void matmul_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer tiles = max(1,
-      Integer(problem.batches) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+      Integer(problem.bmm_sizes.batches) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.bmm_sizes.n), 64));
   const Integer slices = max(1,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer slice_k = 64 * ceil_div(Integer(problem.k), 64 * slices);
+      min(ceil_div(Integer(problem.bmm_sizes.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer slice_k = 64 * ceil_div(Integer(problem.bmm_sizes.k), 64 * slices);
   auto& to = *static_cast<matmul_tiled::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.columns;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes.batches = problem.bmm_sizes.batches;
+  to.bmm_sizes.m = problem.bmm_sizes.m;
+  to.bmm_sizes.n = problem.columns;
+  to.bmm_sizes.k = problem.bmm_sizes.k;
+  to.matmul_kernel = problem.matmul_kernel;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.epilogue.activation;
+  to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, slices);
   table::set(to.slice_k, slice_k);
 }
@@ -311,10 +289,12 @@ int pointwise_matrices_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer tiles = max(1,
-      Integer(problem.batches) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+      Integer(problem.bmm_sizes.batches) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.bmm_sizes.n), 64));
   const Integer slices = max(1,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.columns) * slices;
+      min(ceil_div(Integer(problem.bmm_sizes.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer sums = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.columns)
+      * slices;
   return table::first_false({
       Integer(problem.is_unfolded) != 0,
       4 * sums <= Integer(device.max_storage_buffer_bytes),
@@ -343,11 +323,13 @@ int tiled_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer tiles = max(1,
-      Integer(problem.batches) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+      Integer(problem.bmm_sizes.batches) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.bmm_sizes.n), 64));
   const Integer slices = max(1,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.columns) * slices;
-  const Integer elements = Integer(problem.batches) * Integer(problem.k) * Integer(problem.columns);
+      min(ceil_div(Integer(problem.bmm_sizes.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer sums = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.columns)
+      * slices;
+  const Integer elements = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.k) * Integer(problem.columns);
   return table::first_false({
       Integer(problem.is_unfolded) == 0,
       4 * max(elements, sums) <= Integer(device.max_storage_buffer_bytes),
@@ -356,7 +338,7 @@ int tiled_first_failing(const SelectionScope& scope) {
 
 Integer tiled_unfolded_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer elements = Integer(problem.batches) * Integer(problem.k) * Integer(problem.columns);
+  const Integer elements = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.k) * Integer(problem.columns);
   return max(4, elements);
 }
 
@@ -386,11 +368,13 @@ int tiled_halves_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer tiles = max(1,
-      Integer(problem.batches) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+      Integer(problem.bmm_sizes.batches) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.bmm_sizes.n), 64));
   const Integer slices = max(1,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.columns) * slices;
-  const Integer elements = Integer(problem.batches) * Integer(problem.k) * Integer(problem.columns);
+      min(ceil_div(Integer(problem.bmm_sizes.k), 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer sums = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.columns)
+      * slices;
+  const Integer elements = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.k) * Integer(problem.columns);
   return table::first_false({
       Integer(problem.is_unfolded) == 0,
       max(2 * elements, 4 * sums) <= Integer(device.max_storage_buffer_bytes),

@@ -8,8 +8,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "bmm_sizes_fields.h"
+#include "conv_of_reals_fields.h"
+#include "epilogue_fields.h"
+#include "matmul_batches_fields.h"
+#include "matmul_kernel_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
+#include "window_fields.h"
 
 namespace qgen::generated::conv2d {
 
@@ -40,35 +45,16 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> batches;
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> outputs;
-  Required<uint32_t> group_channels;
-  Required<uint32_t> weight_group;
-  Required<uint32_t> weight_output;
-  Required<uint32_t> weight_channel;
-  Required<uint32_t> transpose_other;
-  Required<uint32_t> weight_bits;
-  Required<uint32_t> batch_rank;
-  Required<std::array<uint32_t, 6>> batch_sizes;
-  Required<std::array<uint32_t, 6>> input_batch_strides;
-  Required<std::array<uint32_t, 6>> other_batch_strides;
+  fields::BmmSizes bmm_sizes;
+  fields::ConvOfReals conv_of_reals;
+  fields::MatmulKernel matmul_kernel;
+  fields::MatmulBatches matmul_batches;
   Required<uint32_t> is_unfolded;
   Required<uint32_t> columns;
   Required<uint32_t> window_lines;
   Required<uint32_t> line_taps;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::Window window;
+  fields::Epilogue epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -22,41 +22,41 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
-  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1},
-  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
-  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
-  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
-  table::data({"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1}),
-  table::data({"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1}),
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
-  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1}),
-  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1}),
-  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1}),
-  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, quant_max_real), 1}),
-  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, eps), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, symmetric_zero_point), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1},
+  {"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1},
+  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1},
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1}),
+  {"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1},
+  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1},
+  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1},
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
+  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.window_lines), 1},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_taps), 1},
+  table::data({"line_stride", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_stride), 1}),
+  table::data({"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_dilation), 1}),
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, qparams.mapping), 1, words::kMappingType},
+  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, qparams.range), 1}),
+  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, qparams.half_range), 1}),
+  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_min_real), 1}),
+  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_max_real), 1}),
+  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, qparams.eps), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_max), 1}),
+  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, qparams.symmetric_zero_point), 1}),
   {"input_pixels", FieldInfo::Kind::u32, offsetof(Problem, input_pixels), 1},
   table::data({"plane", FieldInfo::Kind::u32, offsetof(Problem, plane), 1}),
   {"source_channels", FieldInfo::Kind::u32, offsetof(Problem, source_channels), 4},
@@ -127,13 +127,15 @@ Integer channel_sums_elements(const SelectionScope& scope) {
 
 Integer quantized_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return 16 * max(1, ceil_div(Integer(problem.input_pixels) * ceil_div(Integer(problem.all_channels), 4), 4));
+  return 16
+      * max(1, ceil_div(Integer(problem.input_pixels) * ceil_div(Integer(problem.conv_sizes.all_channels), 4), 4));
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return max(4, slice_sums);
 }
 
@@ -151,7 +153,7 @@ void image_ranges_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<image_ranges::Problem*>(step_problem);
   to.input_pixels = problem.input_pixels;
   to.source_channels = problem.source_channels;
-  to.all_channels = problem.all_channels;
+  to.all_channels = problem.conv_sizes.all_channels;
   to.range_slices = problem.range_slices;
 }
 
@@ -166,17 +168,9 @@ void quantize_images_problem(const SelectionScope& scope, void* step_problem) {
   to.input_pixels = problem.input_pixels;
   to.plane = problem.plane;
   to.source_channels = problem.source_channels;
-  to.all_channels = problem.all_channels;
+  to.all_channels = problem.conv_sizes.all_channels;
   to.range_slices = problem.range_slices;
-  to.mapping = problem.mapping;
-  to.range = problem.range;
-  to.half_range = problem.half_range;
-  to.quant_min_real = problem.quant_min_real;
-  to.quant_max_real = problem.quant_max_real;
-  to.eps = problem.eps;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.symmetric_zero_point = problem.symmetric_zero_point;
+  to.qparams = problem.qparams;
 }
 
 constexpr OperandSource conv_coopmat_operands[] = {
@@ -186,48 +180,26 @@ constexpr OperandSource conv_coopmat_operands[] = {
 void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, Integer(2147483632));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.window_lines = problem.window_lines;
-  to.line_taps = problem.line_taps;
-  to.line_stride = problem.line_stride;
-  to.line_dilation = problem.line_dilation;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
 }
 
 bool conv_coopmat_takes(const void* kernel_parameters) {
@@ -243,24 +215,8 @@ constexpr OperandSource conv_dynamic_finish_operands[] = {
 void conv_dynamic_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_dynamic_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.window = problem.window;
   table::set(to.slices, Integer(1));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
@@ -280,7 +236,8 @@ constexpr ConditionInfo coopmat_split_conditions[] = {
 
 int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   return table::first_false({
       phase_k >= 1024,
   });
@@ -289,13 +246,16 @@ int coopmat_split_first_failing(const SelectionScope& scope) {
 Integer coopmat_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return max(4, slice_sums * matrix_slices);
 }
 
@@ -307,84 +267,50 @@ constexpr ScratchInfo coopmat_split_scratch[] = {
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, matrix_slices);
-  table::set(to.slice_k, matrix_k);
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.window_lines = problem.window_lines;
-  to.line_taps = problem.line_taps;
-  to.line_stride = problem.line_stride;
-  to.line_dilation = problem.line_dilation;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, matrix_slices);
+  table::set(to.conv_product.slice_k, matrix_k);
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
 }
 
 void coopmat_split_conv_dynamic_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_dynamic_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.window = problem.window;
   table::set(to.slices, matrix_slices);
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
@@ -405,38 +331,22 @@ constexpr OperandSource conv_plain_operands[] = {
 void conv_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.window = problem.window;
   table::set(to.is_transposed, Integer(0));
 }
 
@@ -454,44 +364,25 @@ constexpr OperandSource conv_tile_operands[] = {
 void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, Integer(2147483632));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
 }
 
 bool conv_tile_takes(const void* kernel_parameters) {
@@ -512,7 +403,8 @@ constexpr ConditionInfo tile_split_conditions[] = {
 
 int tile_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   return table::first_false({
       phase_k >= 1024,
   });
@@ -521,13 +413,16 @@ int tile_split_first_failing(const SelectionScope& scope) {
 Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return max(4, slice_sums * tile_slices);
 }
 
@@ -539,80 +434,49 @@ constexpr ScratchInfo tile_split_scratch[] = {
 void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer tile_k = 64 * ceil_div(phase_k, 64 * tile_slices);
   auto& to = *static_cast<conv_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, tile_slices);
-  table::set(to.slice_k, tile_k);
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, tile_slices);
+  table::set(to.conv_product.slice_k, tile_k);
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
 }
 
 void tile_split_conv_dynamic_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_dynamic_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.window = problem.window;
   table::set(to.slices, tile_slices);
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;

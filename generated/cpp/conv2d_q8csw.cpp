@@ -29,18 +29,18 @@ constexpr FieldInfo kFields[] = {
   {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
   {"column_stride", FieldInfo::Kind::u32, offsetof(Problem, column_stride), 1},
   {"column_dilation", FieldInfo::Kind::u32, offsetof(Problem, column_dilation), 1},
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
@@ -89,16 +89,9 @@ void conv_real_depthwise_problem(const SelectionScope& scope, void* step_problem
   to.line_taps = problem.line_taps;
   to.column_stride = problem.column_stride;
   to.column_dilation = problem.column_dilation;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.window = problem.window;
+  to.epilogue.has_bias = problem.has_bias;
+  to.epilogue.activation = problem.activation;
 }
 
 constexpr StepInfo depthwise_steps[] = {
@@ -123,14 +116,14 @@ constexpr OperandSource weight_only_gemv_operands[] = {
 void weight_only_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_gemv::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.k;
-  table::set(to.groups, Integer(1));
+  to.product.m = problem.m;
+  to.product.n = problem.n;
+  to.product.k = problem.k;
+  to.weight_groups.group_size = problem.k;
+  table::set(to.weight_groups.groups, Integer(1));
   table::set(to.weight_bits, Integer(8));
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue.has_bias = problem.has_bias;
+  to.epilogue.activation = problem.activation;
 }
 
 constexpr StepInfo linear_gemv_steps[] = {
@@ -155,13 +148,13 @@ constexpr OperandSource weight_only_coopmat_operands[] = {
 void weight_only_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.k;
-  table::set(to.groups, Integer(1));
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.product.m = problem.m;
+  to.product.n = problem.n;
+  to.product.k = problem.k;
+  to.weight_groups.group_size = problem.k;
+  table::set(to.weight_groups.groups, Integer(1));
+  to.epilogue.has_bias = problem.has_bias;
+  to.epilogue.activation = problem.activation;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64));
 }
@@ -193,14 +186,14 @@ constexpr OperandSource weight_only_tiled_operands[] = {
 void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.k;
-  table::set(to.groups, Integer(1));
+  to.product.m = problem.m;
+  to.product.n = problem.n;
+  to.product.k = problem.k;
+  to.weight_groups.group_size = problem.k;
+  table::set(to.weight_groups.groups, Integer(1));
   table::set(to.weight_bits, Integer(8));
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue.has_bias = problem.has_bias;
+  to.epilogue.activation = problem.activation;
   table::set(to.slices, Integer(1));
   to.slice_k = problem.k;
 }
@@ -272,14 +265,7 @@ void im2col_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.row_units, padded_row);
   table::set(to.tap_units, padded_tap);
   table::set(to.input_zero_point, Integer(0));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.window = problem.window;
 }
 
 constexpr OperandSource matrices_weight_only_coopmat_operands[] = {
@@ -295,13 +281,13 @@ void matrices_weight_only_coopmat_problem(const SelectionScope& scope, void* ste
   const Integer slices = max(1, min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
   const Integer slice_k = 64 * ceil_div(padded_k, 64 * slices);
   auto& to = *static_cast<weight_only_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  table::set(to.k, padded_k);
-  table::set(to.group_size, padded_k);
-  table::set(to.groups, Integer(1));
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
+  to.product.m = problem.m;
+  to.product.n = problem.n;
+  table::set(to.product.k, padded_k);
+  table::set(to.weight_groups.group_size, padded_k);
+  table::set(to.weight_groups.groups, Integer(1));
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.activation;
   table::set(to.slices, slices);
   table::set(to.slice_k, slice_k);
 }
@@ -326,8 +312,8 @@ void conv_real_finish_problem(const SelectionScope& scope, void* step_problem) {
   to.n = problem.n;
   table::set(to.slices, slices);
   to.image_pixels = problem.image_pixels;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue.has_bias = problem.has_bias;
+  to.epilogue.activation = problem.activation;
 }
 
 constexpr StepInfo matrices_steps[] = {
@@ -379,14 +365,7 @@ void conv_real_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   to.row_pixels = problem.row_pixels;
   table::set(to.slices, slices);
   table::set(to.slice_k, slice_k);
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.window = problem.window;
 }
 
 constexpr OperandSource matrices_of_pixels_conv_real_finish_operands[] = {
@@ -411,16 +390,9 @@ void conv_real_plain_problem(const SelectionScope& scope, void* step_problem) {
   to.n = problem.n;
   table::set(to.k, padded_k);
   to.channels = problem.channels;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.window = problem.window;
+  to.epilogue.has_bias = problem.has_bias;
+  to.epilogue.activation = problem.activation;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -457,20 +429,10 @@ void conv_real_tile_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.weight_channel, Integer(1));
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.epilogue.has_bias = problem.has_bias;
+  to.epilogue.activation = problem.activation;
 }
 
 bool conv_real_tile_takes(const void* kernel_parameters) {
@@ -543,20 +505,10 @@ void tile_of_groups_split_conv_real_tile_problem(const SelectionScope& scope, vo
   table::set(to.weight_channel, Integer(1));
   table::set(to.slices, group_slices);
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16 * group_slices));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.activation;
 }
 
 bool tile_of_groups_split_conv_real_tile_takes(const void* kernel_parameters) {
@@ -581,8 +533,8 @@ void conv_planes_finish_problem(const SelectionScope& scope, void* step_problem)
   to.columns = problem.image_pixels;
   table::set(to.outputs, Integer(problem.n) * Integer(problem.products));
   table::set(to.slices, group_slices);
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue.has_bias = problem.has_bias;
+  to.epilogue.activation = problem.activation;
 }
 
 constexpr StepInfo tile_of_groups_split_steps[] = {
@@ -637,14 +589,14 @@ void tiled_weight_only_tiled_problem(const SelectionScope& scope, void* step_pro
   const Integer slices = max(1, min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
   const Integer slice_k = 64 * ceil_div(padded_k, 64 * slices);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  table::set(to.k, padded_k);
-  table::set(to.group_size, padded_k);
-  table::set(to.groups, Integer(1));
+  to.product.m = problem.m;
+  to.product.n = problem.n;
+  table::set(to.product.k, padded_k);
+  table::set(to.weight_groups.group_size, padded_k);
+  table::set(to.weight_groups.groups, Integer(1));
   table::set(to.weight_bits, Integer(8));
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.activation;
   table::set(to.slices, slices);
   table::set(to.slice_k, slice_k);
 }

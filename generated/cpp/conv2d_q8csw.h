@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "conv_walk_fields.h"
 #include "qgen/kernels.h"
+#include "window_fields.h"
 #include "words.h"
 
 namespace qgen::generated::conv2d_q8csw {
@@ -54,18 +56,8 @@ struct Problem {
   Required<uint32_t> line_taps;
   Required<uint32_t> column_stride;
   Required<uint32_t> column_dilation;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
-  Required<std::array<uint32_t, 2>> tap_step;
-  Required<std::array<int32_t, 2>> tap_reach;
-  Required<uint32_t> phase_taps;
-  Required<std::array<uint32_t, 4>> pixel_quotients;
+  fields::Window window;
+  fields::ConvWalk conv_walk;
   Required<uint32_t> has_bias;
   Required<words::Activation> activation;
 

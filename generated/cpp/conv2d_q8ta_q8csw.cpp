@@ -18,32 +18,32 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
-  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
-  {"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1},
-  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1},
-  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
-  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
-  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
-  {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
-  {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1},
+  {"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1},
+  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1},
+  {"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1},
+  {"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1},
+  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1},
+  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1},
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
+  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.window_lines), 1},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_taps), 1},
+  {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_stride), 1},
+  {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_dilation), 1},
   {"input_pixels", FieldInfo::Kind::u32, offsetof(Problem, input_pixels), 1},
   table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
   table::data({"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1}),
@@ -86,7 +86,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 Integer quantized_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return 16 * max(1, ceil_div(Integer(problem.input_pixels) * ceil_div(Integer(problem.all_channels), 4), 4));
+  return 16
+      * max(1, ceil_div(Integer(problem.input_pixels) * ceil_div(Integer(problem.conv_sizes.all_channels), 4), 4));
 }
 
 constexpr ScratchInfo scratch[] = {{"quantized", DType::i8, quantized_elements}};
@@ -94,9 +95,9 @@ constexpr OperandSource conv_quantize_operands[] = {table::ours(Operand::input),
 void conv_quantize_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_quantize::Problem*>(step_problem);
-  to.input_sides = problem.input_sides;
+  to.input_sides = problem.window.input_sides;
   to.input_pixels = problem.input_pixels;
-  to.all_channels = problem.all_channels;
+  to.all_channels = problem.conv_sizes.all_channels;
   to.input_inverse_scale = problem.input_inverse_scale;
   to.input_zero_point = problem.input_zero_point;
 }
@@ -109,48 +110,26 @@ constexpr OperandSource conv_coopmat_operands[] = {
 void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, Integer(2147483632));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.window_lines = problem.window_lines;
-  to.line_taps = problem.line_taps;
-  to.line_stride = problem.line_stride;
-  to.line_dilation = problem.line_dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
 }
 
 bool conv_coopmat_takes(const void* kernel_parameters) {
@@ -169,7 +148,8 @@ constexpr ConditionInfo coopmat_split_conditions[] = {
 
 int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   return table::first_false({
       phase_k >= 1024,
   });
@@ -179,12 +159,15 @@ Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return slice_sums * matrix_slices;
 }
 
@@ -200,54 +183,34 @@ void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, matrix_slices);
-  table::set(to.slice_k, matrix_k);
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.window_lines = problem.window_lines;
-  to.line_taps = problem.line_taps;
-  to.line_stride = problem.line_stride;
-  to.line_dilation = problem.line_dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, matrix_slices);
+  table::set(to.conv_product.slice_k, matrix_k);
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
 }
 
 constexpr OperandSource conv_finish_operands[] = {
@@ -258,47 +221,30 @@ void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
   table::set(to.slices, matrix_slices);
 }
 
@@ -321,42 +267,23 @@ constexpr OperandSource conv_depthwise_operands[] = {
 void conv_depthwise_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_depthwise::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.window_lines = problem.window_lines;
-  to.line_taps = problem.line_taps;
-  to.line_stride = problem.line_stride;
-  to.line_dilation = problem.line_dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.window = problem.window;
+  to.conv_lines = problem.conv_lines;
 }
 
 constexpr StepInfo depthwise_steps[] = {
@@ -372,38 +299,22 @@ constexpr OperandSource conv_plain_operands[] = {
 void conv_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.window = problem.window;
   table::set(to.is_transposed, Integer(0));
 }
 
@@ -420,44 +331,25 @@ constexpr OperandSource conv_tile_operands[] = {
 void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, Integer(2147483632));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
 }
 
 bool conv_tile_takes(const void* kernel_parameters) {
@@ -476,7 +368,8 @@ constexpr ConditionInfo tile_split_conditions[] = {
 
 int tile_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   return table::first_false({
       phase_k >= 1024,
   });
@@ -486,12 +379,15 @@ Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return slice_sums * tile_slices;
 }
 
@@ -507,97 +403,63 @@ void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_proble
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer tile_k = 64 * ceil_div(phase_k, 64 * tile_slices);
   auto& to = *static_cast<conv_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, tile_slices);
-  table::set(to.slice_k, tile_k);
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, tile_slices);
+  table::set(to.conv_product.slice_k, tile_k);
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
 }
 
 void tile_split_conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
   table::set(to.slices, tile_slices);
 }
 

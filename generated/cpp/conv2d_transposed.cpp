@@ -16,32 +16,32 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1}),
-  {"group_channels", FieldInfo::Kind::u32, offsetof(Problem, group_channels), 1},
-  table::data({"weight_group", FieldInfo::Kind::u32, offsetof(Problem, weight_group), 1}),
-  table::data({"weight_output", FieldInfo::Kind::u32, offsetof(Problem, weight_output), 1}),
-  table::data({"weight_channel", FieldInfo::Kind::u32, offsetof(Problem, weight_channel), 1}),
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.outputs), 1}),
+  {"group_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.group_channels), 1},
+  table::data({"weight_group", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.weight_group), 1}),
+  table::data({"weight_output", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.weight_output), 1}),
+  table::data({"weight_channel", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.weight_channel), 1}),
   {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
   {"phase_rows", FieldInfo::Kind::u32, offsetof(Problem, phase_rows), 1},
   table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -76,26 +76,11 @@ constexpr OperandSource conv_real_direct_operands[] = {
 void conv_real_direct_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_real_direct::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.outputs = problem.outputs;
-  to.group_channels = problem.group_channels;
-  to.weight_group = problem.weight_group;
-  to.weight_output = problem.weight_output;
-  to.weight_channel = problem.weight_channel;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.conv_of_reals = problem.conv_of_reals;
   table::set(to.is_transposed, Integer(1));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.window = problem.window;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -108,32 +93,21 @@ constexpr OperandSource conv_real_tile_operands[] = {
 };
 void conv_real_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * Integer(problem.conv_of_reals.group_channels);
   auto& to = *static_cast<conv_real_tile::Problem*>(step_problem);
   to.m = problem.phase_rows;
-  to.n = problem.m;
+  to.n = problem.bmm_sizes.m;
   to.products = problem.products;
-  to.channels = problem.group_channels;
+  to.channels = problem.conv_of_reals.group_channels;
   to.row_pixels = problem.row_pixels;
-  to.weight_group = problem.weight_group;
-  to.weight_output = problem.weight_output;
-  to.weight_channel = problem.weight_channel;
+  to.weight_group = problem.conv_of_reals.weight_group;
+  to.weight_output = problem.conv_of_reals.weight_output;
+  to.weight_channel = problem.conv_of_reals.weight_channel;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, 16 * ceil_div(phase_k, 16));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.epilogue = problem.epilogue;
 }
 
 bool conv_real_tile_takes(const void* kernel_parameters) {
@@ -158,11 +132,13 @@ constexpr ConditionInfo tile_split_conditions[] = {
 int tile_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * Integer(problem.conv_of_reals.group_channels);
   const Integer tiles = max(1,
-      Integer(problem.products) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.phase_rows), 64));
+      Integer(problem.products) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.phase_rows), 64));
   const Integer slices = max(2, min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n) * slices;
+  const Integer sums = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n)
+      * slices;
   return table::first_false({
       phase_k >= 1024,
       4 * sums <= Integer(device.max_storage_buffer_bytes),
@@ -172,11 +148,13 @@ int tile_split_first_failing(const SelectionScope& scope) {
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * Integer(problem.conv_of_reals.group_channels);
   const Integer tiles = max(1,
-      Integer(problem.products) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.phase_rows), 64));
+      Integer(problem.products) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.phase_rows), 64));
   const Integer slices = max(2, min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
-  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n) * slices;
+  const Integer sums = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n)
+      * slices;
   return max(4, sums);
 }
 
@@ -187,35 +165,26 @@ constexpr OperandSource tile_split_conv_real_tile_operands[] = {
 void tile_split_conv_real_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * Integer(problem.conv_of_reals.group_channels);
   const Integer tiles = max(1,
-      Integer(problem.products) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.phase_rows), 64));
+      Integer(problem.products) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.phase_rows), 64));
   const Integer slices = max(2, min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
   auto& to = *static_cast<conv_real_tile::Problem*>(step_problem);
   to.m = problem.phase_rows;
-  to.n = problem.m;
+  to.n = problem.bmm_sizes.m;
   to.products = problem.products;
-  to.channels = problem.group_channels;
+  to.channels = problem.conv_of_reals.group_channels;
   to.row_pixels = problem.row_pixels;
-  to.weight_group = problem.weight_group;
-  to.weight_output = problem.weight_output;
-  to.weight_channel = problem.weight_channel;
+  to.weight_group = problem.conv_of_reals.weight_group;
+  to.weight_output = problem.conv_of_reals.weight_output;
+  to.weight_channel = problem.conv_of_reals.weight_channel;
   table::set(to.slices, slices);
   table::set(to.slice_k, 16 * ceil_div(phase_k, 16 * slices));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.epilogue.activation;
 }
 
 bool tile_split_conv_real_tile_takes(const void* kernel_parameters) {
@@ -230,19 +199,19 @@ constexpr OperandSource conv_planes_finish_operands[] = {
 void conv_planes_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * Integer(problem.conv_of_reals.group_channels);
   const Integer tiles = max(1,
-      Integer(problem.products) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.phase_rows), 64));
+      Integer(problem.products) * ceil_div(Integer(problem.bmm_sizes.m), 64)
+      * ceil_div(Integer(problem.phase_rows), 64));
   const Integer slices = max(2, min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
   auto& to = *static_cast<conv_planes_finish::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.columns = problem.n;
-  to.outputs = problem.outputs;
+  to.batches = problem.bmm_sizes.batches;
+  to.m = problem.bmm_sizes.m;
+  to.n = problem.bmm_sizes.n;
+  to.columns = problem.bmm_sizes.n;
+  to.outputs = problem.conv_of_reals.outputs;
   table::set(to.slices, slices);
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo tile_split_steps[] = {

@@ -8,8 +8,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "bmm_sizes_fields.h"
+#include "conv_of_reals_fields.h"
+#include "conv_walk_fields.h"
+#include "epilogue_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
+#include "window_fields.h"
 
 namespace qgen::generated::conv2d_transposed {
 
@@ -40,32 +44,14 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> batches;
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> outputs;
-  Required<uint32_t> group_channels;
-  Required<uint32_t> weight_group;
-  Required<uint32_t> weight_output;
-  Required<uint32_t> weight_channel;
+  fields::BmmSizes bmm_sizes;
+  fields::ConvOfReals conv_of_reals;
   Required<uint32_t> products;
   Required<uint32_t> phase_rows;
   Required<uint32_t> row_pixels;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
-  Required<std::array<uint32_t, 2>> tap_step;
-  Required<std::array<int32_t, 2>> tap_reach;
-  Required<uint32_t> phase_taps;
-  Required<std::array<uint32_t, 4>> pixel_quotients;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::Window window;
+  fields::ConvWalk conv_walk;
+  fields::Epilogue epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -19,48 +19,49 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
-  table::data({"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1}),
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1},
-  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1}),
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
-  {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
-  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
-  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
-  table::data({"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1}),
-  table::data({"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1},
+  {"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1},
+  table::data({"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1}),
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1}),
+  {"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1},
+  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1},
+  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1}),
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, conv_product.slices), 1},
+  {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, conv_product.slice_k), 1},
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
+  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.window_lines), 1},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_taps), 1},
+  table::data({"line_stride", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_stride), 1}),
+  table::data({"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_dilation), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -191,17 +192,18 @@ int first_failing(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.conv_sizes.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.conv_sizes.n), columns);
   const Integer bands = ceil_div(row_tiles, 8);
   return table::first_false({
-      Integer(problem.m) <= 2147483647,
-      Integer(problem.products) == 1 || (Integer(problem.n) % 4 == 0 && Integer(problem.channels) % 4 == 0),
+      Integer(problem.conv_sizes.m) <= 2147483647,
+      Integer(problem.conv_sizes.products) == 1
+          || (Integer(problem.conv_sizes.n) % 4 == 0 && Integer(problem.conv_sizes.channels) % 4 == 0),
       column_tiles <= 65535,
       parameters.input_layout != Layout::packed_4c || parameters.reads == Reads::lines
-          || (parameters.reads == Reads::vectors) == (Integer(problem.channels) % 16 == 0),
-      parameters.reads != Reads::lines || Integer(problem.all_channels) <= 4,
-      bands * Integer(problem.products) * Integer(problem.slices) <= 65535,
+          || (parameters.reads == Reads::vectors) == (Integer(problem.conv_sizes.channels) % 16 == 0),
+      parameters.reads != Reads::lines || Integer(problem.conv_sizes.all_channels) <= 4,
+      bands * Integer(problem.conv_sizes.products) * Integer(problem.conv_product.slices) <= 65535,
   });
 }
 
@@ -384,12 +386,12 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[0] = Integer(problem.conv_sizes.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.conv_sizes.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.conv_sizes.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -415,13 +417,13 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.conv_sizes.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.conv_sizes.n), columns);
   const Integer bands = ceil_div(row_tiles, 8);
   const Integer band_rows = ceil_div(row_tiles, bands);
   groups[0] = band_rows;
   groups[1] = column_tiles;
-  groups[2] = bands * Integer(problem.products) * Integer(problem.slices);
+  groups[2] = bands * Integer(problem.conv_sizes.products) * Integer(problem.conv_product.slices);
 }
 
 constexpr std::string_view kFitNames[] = {
@@ -465,21 +467,22 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.conv_sizes.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.conv_sizes.n), columns);
   const Integer tiles = row_tiles * column_tiles;
   const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
-  const Integer walked_k = min(Integer(problem.slice_k),
+  const Integer walked_k = min(Integer(problem.conv_product.slice_k),
       choose(parameters.reads == Reads::lines,
-      Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4), phase_k));
+      Integer(problem.conv_lines.window_lines) * 16 * ceil_div(Integer(problem.conv_lines.line_taps), 4), phase_k));
   const Integer steps = ceil_div(walked_k, Integer(specialization.step));
   const bool bytewise = parameters.input_layout == Layout::strided;
-  const Integer passes = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
+  const Integer passes = ceil_div(tiles * Integer(problem.conv_sizes.products) * Integer(problem.conv_product.slices),
       Integer(device.compute_units));
   const Real load_factor = Real(fit.tap_walk_factor)
       * choose(parameters.direction == Direction::transposed, Real(fit.phase_factor), 1);
@@ -505,15 +508,17 @@ Real cost(const SelectionScope& scope) {
       * choose(bytewise, Real(fit.byte_load_factor), 1) * rows * Integer(specialization.step) / 16
       / Real(device.f32_ops_per_us);
   const Real reals_us = Real(fit.real_us) * ceil_div(rows * columns / 4, Integer(specialization.subgroups_workgroup));
-  const Integer results = Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
+  const Integer results = Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.m)
+      * Integer(problem.conv_sizes.n) * Integer(problem.conv_product.slices);
   const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us) * step_wait_factor
       + passes * Integer(device.compute_units) * tile_us
       + results
       * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
       + Real(fit.result_ops) / Real(device.f32_ops_per_us));
   return Real(device.launch_us)
-      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) + tiles_us
-      + choose(parameters.reads == Reads::words, words_us, 0) + choose(is_real, reals_us, 0);
+      + Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n) * Integer(problem.conv_sizes.k)
+      / Real(device.bytes_per_us) + tiles_us + choose(parameters.reads == Reads::words, words_us, 0)
+      + choose(is_real, reals_us, 0);
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -526,13 +531,13 @@ constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_21a679e5[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 252}};
+constexpr BlockField problem_buffer_3fb8df64[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, conv_sizes.m), 252}};
 constexpr SpecializationSlot slots_9c1b40ff[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11},
 };
-constexpr InterfaceInfo binds_ae811f34 = {
+constexpr InterfaceInfo binds_aa06d810 = {
     .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_21a679e5,
+    .problem_buffer = problem_buffer_3fb8df64,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_9c1b40ff,
 };
@@ -572,9 +577,9 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_bd059111 = {
+constexpr InterfaceInfo binds_d00ee658 = {
     .bindings = bindings_af1073eb,
-    .problem_buffer = problem_buffer_21a679e5,
+    .problem_buffer = problem_buffer_3fb8df64,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_9c1b40ff,
 };
@@ -598,9 +603,9 @@ constexpr BindingInfo bindings_3a6c8539[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_8258645b = {
+constexpr InterfaceInfo binds_7a8b0c40 = {
     .bindings = bindings_3a6c8539,
-    .problem_buffer = problem_buffer_21a679e5,
+    .problem_buffer = problem_buffer_3fb8df64,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_9c1b40ff,
 };
@@ -715,56 +720,56 @@ enum Interface : uint16_t {
   uses_fc008e64,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_00ac72ad
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_0c25a6c5
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_1446f473
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_18805011
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_1e77fc56
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_1fc8f051
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_22502acf
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_23065203
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_28decb04
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_2c4f36f7
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_2cd2320d
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_31e6ae5a
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_34c03d2d
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_3534b9bb
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_3c7f128b
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_3dc9d180
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_4042e596
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_455537a5
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_4715ac5b
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_4e9b51e2
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_5032727b
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_55d47d85
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_5b6c9056
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_5c24ffc2
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_61e003d5
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_77dc678f
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_9446c6e4
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_9754fd6b
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_98904825
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_9a51d7c4
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_9ba42076
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_a209b14a
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_a526e3f8
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_a5456f36
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_a56bfa68
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_a95cef9f
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_b2ca7925
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_b59ff7fd
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_bb7ff650
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_c48202cf
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_cb3ac175
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_dc797c7a
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_e46adafa
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_e7964580
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_e7cb1ae1
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_eb8ee09d
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_f33b346c
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_f960cdbb
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_f99cbb0b
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_fc008e64
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_00ac72ad
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_0c25a6c5
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_1446f473
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_18805011
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_1e77fc56
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_1fc8f051
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_22502acf
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_23065203
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_28decb04
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_2c4f36f7
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_2cd2320d
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_31e6ae5a
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_34c03d2d
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_3534b9bb
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_3c7f128b
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_3dc9d180
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_4042e596
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_455537a5
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_4715ac5b
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_4e9b51e2
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_5032727b
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_55d47d85
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_5b6c9056
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_5c24ffc2
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_61e003d5
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_77dc678f
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_9446c6e4
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_9754fd6b
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_98904825
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_9a51d7c4
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_9ba42076
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_a209b14a
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_a526e3f8
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_a5456f36
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_a56bfa68
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_a95cef9f
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_b2ca7925
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_b59ff7fd
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_bb7ff650
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_c48202cf
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_cb3ac175
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_dc797c7a
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_e46adafa
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_e7964580
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_e7cb1ae1
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_eb8ee09d
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_f33b346c
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_f960cdbb
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_f99cbb0b
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_fc008e64
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -19,42 +19,43 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1}),
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1}),
-  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
-  {"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1},
-  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1}),
-  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
-  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
-  {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
-  {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
+  table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1}),
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1},
+  table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1}),
+  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1},
+  {"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1},
+  {"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1},
+  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1}),
+  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1},
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.window_lines), 1},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_taps), 1},
+  {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_stride), 1},
+  {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_dilation), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -139,12 +140,13 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.channels) == 1,
+      Integer(problem.conv_sizes.channels) == 1,
       Integer(parameters.known_taps) == 0
-          || (Integer(parameters.known_taps) == Integer(problem.line_taps)
-          && Integer(parameters.known_taps) == Integer(problem.window_lines)
-          && Integer(parameters.known_stride) == Integer(problem.line_stride) && Integer(problem.line_dilation) == 1),
-      Integer(problem.n) == 1,
+          || (Integer(parameters.known_taps) == Integer(problem.conv_lines.line_taps)
+          && Integer(parameters.known_taps) == Integer(problem.conv_lines.window_lines)
+          && Integer(parameters.known_stride) == Integer(problem.conv_lines.line_stride)
+          && Integer(problem.conv_lines.line_dilation) == 1),
+      Integer(problem.conv_sizes.n) == 1,
   });
 }
 
@@ -166,12 +168,12 @@ constexpr uint32_t kSpecializations[] = {64, 128, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[0] = Integer(problem.conv_sizes.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.conv_sizes.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.conv_sizes.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -193,8 +195,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer invocations = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1)
-      * ceil_div(Integer(problem.row_pixels), Integer(parameters.strip)) * ceil_div(Integer(problem.outputs), 4);
+  const Integer invocations = Integer(problem.conv_sizes.pixels) / max(Integer(problem.conv_sizes.row_pixels), 1)
+      * ceil_div(Integer(problem.conv_sizes.row_pixels), Integer(parameters.strip))
+      * ceil_div(Integer(problem.conv_sizes.outputs), 4);
   groups[0] = ceil_div(invocations, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -226,19 +229,20 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer invocations = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1)
-      * ceil_div(Integer(problem.row_pixels), Integer(parameters.strip)) * ceil_div(Integer(problem.outputs), 4);
+  const Integer invocations = Integer(problem.conv_sizes.pixels) / max(Integer(problem.conv_sizes.row_pixels), 1)
+      * ceil_div(Integer(problem.conv_sizes.row_pixels), Integer(parameters.strip))
+      * ceil_div(Integer(problem.conv_sizes.outputs), 4);
   const Real products_us = ceil_div(invocations, Integer(specialization.workgroup) * Integer(device.compute_units))
       * Integer(specialization.workgroup) * Integer(device.compute_units)
-      * ((Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k)
-      + Real(fit.product_ops) * Integer(problem.k) * Integer(parameters.strip))
+      * ((Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.conv_sizes.k)
+      + Real(fit.product_ops) * Integer(problem.conv_sizes.k) * Integer(parameters.strip))
       * choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1)
       + choose(parameters.output_dtype == DType::i8, 0,
       Integer(parameters.strip) * (Real(fit.real_ops) + Integer(parameters.strip) * Real(fit.scattered_ops))))
       / Real(device.f32_ops_per_us);
   return Real(device.launch_us) + Real(fit.begin_us)
-      + Integer(problem.pixels) * Integer(problem.outputs) * (1 + Integer(bytes(parameters.output_dtype)))
-      / Real(device.bytes_per_us) + products_us;
+      + Integer(problem.conv_sizes.pixels) * Integer(problem.conv_sizes.outputs)
+      * (1 + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) + products_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -253,11 +257,11 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_ece3304e[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 208}};
+constexpr BlockField problem_buffer_492f2106[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, conv_sizes.m), 208}};
 constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_e74073b5 = {
+constexpr InterfaceInfo binds_01588d85 = {
     .bindings = bindings_af1073eb,
-    .problem_buffer = problem_buffer_ece3304e,
+    .problem_buffer = problem_buffer_492f2106,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_f597f04b,
 };
@@ -272,9 +276,9 @@ constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_7caab265 = {
+constexpr InterfaceInfo binds_d72a91c7 = {
     .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_ece3304e,
+    .problem_buffer = problem_buffer_492f2106,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_f597f04b,
 };
@@ -284,9 +288,9 @@ enum Interface : uint16_t {
   uses_f60705c0,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_e74073b5, workgroup_3e217849, shared_bytes_bb241055},  // uses_8f5042dc
-  {&binds_7caab265, workgroup_3e217849, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_cca47a98
-  {&binds_7caab265, workgroup_3e217849, shared_bytes_bb241055},  // uses_f60705c0
+  {&binds_01588d85, workgroup_3e217849, shared_bytes_bb241055},  // uses_8f5042dc
+  {&binds_d72a91c7, workgroup_3e217849, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_cca47a98
+  {&binds_d72a91c7, workgroup_3e217849, shared_bytes_bb241055},  // uses_f60705c0
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -20,24 +20,24 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1}),
-  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
-  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1}),
-  table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1}),
-  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  table::data({"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1}),
-  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1}),
-  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1}),
+  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1}),
+  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1}),
+  table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1}),
+  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1},
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1}),
+  table::data({"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1}),
+  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1}),
+  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1},
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
@@ -103,7 +103,7 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 257 ? 1 : 0;
+  values[0] = Integer(problem.conv_sizes.k) <= 257 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -125,8 +125,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(ceil_div(Integer(problem.pixels), 4) * ceil_div(Integer(problem.outputs), 4),
-      Integer(specialization.workgroup));
+  groups[0] = ceil_div(ceil_div(Integer(problem.conv_sizes.pixels), 4)
+      * ceil_div(Integer(problem.conv_sizes.outputs), 4), Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -137,10 +137,11 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return Real(device.launch_us)
-      + Integer(problem.pixels) * Integer(problem.outputs)
+      + Integer(problem.conv_sizes.pixels) * Integer(problem.conv_sizes.outputs)
       * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
-      + Real(60.0) * Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4) / Real(device.f32_ops_per_us)
-      + ceil_div(ceil_div(Integer(problem.pixels), 4) * ceil_div(Integer(problem.outputs), 4),
+      + Real(60.0) * Integer(problem.conv_sizes.pixels) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      / Real(device.f32_ops_per_us)
+      + ceil_div(ceil_div(Integer(problem.conv_sizes.pixels), 4) * ceil_div(Integer(problem.conv_sizes.outputs), 4),
       Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
@@ -157,11 +158,11 @@ constexpr BindingInfo bindings_41971787[] = {
   table::buffer(8, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_2fa297c8[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 152}};
+constexpr BlockField problem_buffer_ecb02f4a[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, conv_sizes.m), 152}};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_63d1e8e3 = {
+constexpr InterfaceInfo binds_999aa0b7 = {
     .bindings = bindings_41971787,
-    .problem_buffer = problem_buffer_2fa297c8,
+    .problem_buffer = problem_buffer_ecb02f4a,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -171,7 +172,7 @@ enum Interface : uint16_t {
   uses_b2bce08d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_63d1e8e3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_b2bce08d
+  {&binds_999aa0b7, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_b2bce08d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "conv_sizes_fields.h"
 #include "qgen/kernels.h"
+#include "window_fields.h"
 #include "words.h"
 
 namespace qgen::generated::conv_dynamic_finish {
@@ -53,24 +55,8 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> products;
-  Required<uint32_t> pixels;
-  Required<uint32_t> row_pixels;
-  Required<uint32_t> channels;
-  Required<uint32_t> all_channels;
-  Required<uint32_t> outputs;
-  Required<uint32_t> tap_sums;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
+  fields::ConvSizes conv_sizes;
+  fields::Window window;
   Required<uint32_t> slices;
   Required<words::Activation> activation;
   Required<uint32_t> has_bias;

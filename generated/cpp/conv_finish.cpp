@@ -18,42 +18,43 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1}),
-  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
-  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1}),
-  table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1}),
-  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  table::data({"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1}),
-  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1}),
-  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  table::data({"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1}),
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
+  table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1}),
+  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1}),
+  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1}),
+  table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1}),
+  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1},
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1}),
+  table::data({"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1}),
+  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1}),
+  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1},
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  table::data({"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1}),
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
@@ -154,12 +155,12 @@ constexpr uint32_t kSpecializations[] = {128};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[0] = Integer(problem.conv_sizes.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.conv_sizes.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.conv_sizes.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -179,7 +180,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4),
+  groups[0] = ceil_div(Integer(problem.conv_sizes.pixels) * ceil_div(Integer(problem.conv_sizes.outputs), 4),
       Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -204,7 +205,7 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   return Real(device.launch_us)
       + choose(parameters.output_dtype == DType::i8, Real(fit.begin_us), Real(fit.real_begin_us))
-      + Integer(problem.pixels) * Integer(problem.outputs)
+      + Integer(problem.conv_sizes.pixels) * Integer(problem.conv_sizes.outputs)
       * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us);
 }
 
@@ -217,11 +218,11 @@ constexpr BindingInfo bindings_700251c4[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(7),
 };
-constexpr BlockField problem_buffer_a7298f5c[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 232}};
+constexpr BlockField problem_buffer_8a872756[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, conv_sizes.m), 232}};
 constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_1b761cdd = {
+constexpr InterfaceInfo binds_660d5def = {
     .bindings = bindings_700251c4,
-    .problem_buffer = problem_buffer_a7298f5c,
+    .problem_buffer = problem_buffer_8a872756,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_f597f04b,
 };
@@ -237,9 +238,9 @@ constexpr BindingInfo bindings_6dfb40ef[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(7),
 };
-constexpr InterfaceInfo binds_a0c9dfc4 = {
+constexpr InterfaceInfo binds_93f1b3c2 = {
     .bindings = bindings_6dfb40ef,
-    .problem_buffer = problem_buffer_a7298f5c,
+    .problem_buffer = problem_buffer_8a872756,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_f597f04b,
 };
@@ -252,12 +253,12 @@ enum Interface : uint16_t {
   uses_fe24538c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1b761cdd, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_104a7ead
-  {&binds_1b761cdd, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_11610378
-  {&binds_1b761cdd, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_60a37188
-  {&binds_a0c9dfc4, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_8d994b53
-  {&binds_a0c9dfc4, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_a957b763
-  {&binds_a0c9dfc4, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_fe24538c
+  {&binds_660d5def, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_104a7ead
+  {&binds_660d5def, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_11610378
+  {&binds_660d5def, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_60a37188
+  {&binds_93f1b3c2, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_8d994b53
+  {&binds_93f1b3c2, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_a957b763
+  {&binds_93f1b3c2, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_fe24538c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -19,38 +19,39 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1}),
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1}),
-  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1}),
-  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1}),
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1},
+  table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1}),
+  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1},
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1}),
+  {"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1},
+  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1}),
+  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1},
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
   table::data({"is_transposed", FieldInfo::Kind::u32, offsetof(Problem, is_transposed), 1}),
 };
 
@@ -126,7 +127,7 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4) <= 4294901760,
+      Integer(problem.conv_sizes.pixels) * ceil_div(Integer(problem.conv_sizes.outputs), 4) <= 4294901760,
   });
 }
 
@@ -156,12 +157,12 @@ constexpr uint32_t kSpecializations[] = {64};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[0] = Integer(problem.conv_sizes.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.conv_sizes.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.conv_sizes.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
   values[6] = Integer(problem.is_transposed) == 1 ? 1 : 0;
 }
 
@@ -183,7 +184,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4),
+  groups[0] = ceil_div(Integer(problem.conv_sizes.pixels) * ceil_div(Integer(problem.conv_sizes.outputs), 4),
       Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -213,12 +214,13 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
-      * ceil_div(Integer(problem.channels), 4);
-  const Real word_times = choose(Integer(problem.n) != Integer(problem.outputs)
-      && (Integer(problem.n) % 4 != 0 || Integer(problem.channels) % 4 != 0), Real(fit.byte_load_factor), 1);
+  const Integer row_words = Integer(problem.conv_sizes.k) / max(Integer(problem.conv_sizes.channels), 1)
+      * ceil_div(Integer(problem.conv_sizes.channels), 4);
+  const Real word_times = choose(Integer(problem.conv_sizes.n) != Integer(problem.conv_sizes.outputs)
+      && (Integer(problem.conv_sizes.n) % 4 != 0 || Integer(problem.conv_sizes.channels) % 4 != 0),
+      Real(fit.byte_load_factor), 1);
   const Real products_us = max(row_words * Real(fit.word_us),
-      Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4)
+      Integer(problem.conv_sizes.pixels) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
       * (choose(device.is_cpu, Real(fit.cpu_begin_ops), Real(fit.begin_ops))
       + row_words * word_times * choose(device.is_cpu, Real(fit.cpu_word_ops), Real(fit.word_ops)))
       / Real(device.f32_ops_per_us));
@@ -235,11 +237,11 @@ constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_0c2ee5f3[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 196}};
+constexpr BlockField problem_buffer_1ddf1436[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, conv_sizes.m), 196}};
 constexpr SpecializationSlot slots_c6550408[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}};
-constexpr InterfaceInfo binds_f94b3768 = {
+constexpr InterfaceInfo binds_2dcebb04 = {
     .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_0c2ee5f3,
+    .problem_buffer = problem_buffer_1ddf1436,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_c6550408,
 };
@@ -256,9 +258,9 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_f4f61101 = {
+constexpr InterfaceInfo binds_e872cdc9 = {
     .bindings = bindings_af1073eb,
-    .problem_buffer = problem_buffer_0c2ee5f3,
+    .problem_buffer = problem_buffer_1ddf1436,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_c6550408,
 };
@@ -268,9 +270,9 @@ constexpr BindingInfo bindings_3a6c8539[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_6521a176 = {
+constexpr InterfaceInfo binds_1c364ecb = {
     .bindings = bindings_3a6c8539,
-    .problem_buffer = problem_buffer_0c2ee5f3,
+    .problem_buffer = problem_buffer_1ddf1436,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_c6550408,
 };
@@ -284,13 +286,13 @@ enum Interface : uint16_t {
   uses_f313ef98,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f94b3768, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_0c5783bf
-  {&binds_f94b3768, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_3106db83
-  {&binds_f94b3768, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_67c22c6a
-  {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_6f94405d
-  {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_bb840e56
-  {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_d415189a
-  {&binds_6521a176, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_f313ef98
+  {&binds_2dcebb04, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_0c5783bf
+  {&binds_2dcebb04, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_3106db83
+  {&binds_2dcebb04, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_67c22c6a
+  {&binds_e872cdc9, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_6f94405d
+  {&binds_e872cdc9, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_bb840e56
+  {&binds_e872cdc9, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_d415189a
+  {&binds_1c364ecb, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_f313ef98
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

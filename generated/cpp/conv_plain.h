@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "conv_sizes_fields.h"
+#include "int8_epilogue_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
+#include "window_fields.h"
 
 namespace qgen::generated::conv_plain {
 
@@ -51,38 +53,9 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> products;
-  Required<uint32_t> pixels;
-  Required<uint32_t> row_pixels;
-  Required<uint32_t> channels;
-  Required<uint32_t> all_channels;
-  Required<uint32_t> outputs;
-  Required<uint32_t> tap_sums;
-  Required<float> input_scale;
-  Required<int32_t> input_zero_point;
-  Required<words::Activation> activation;
-  Required<uint32_t> has_bias;
-  Required<float> rounded_inverse_scale;
-  Required<int32_t> rounded_zero_point;
-  Required<uint32_t> has_table;
-  Required<uint32_t> has_residual;
-  Required<float> result_scale;
-  Required<int32_t> result_zero_point;
-  Required<float> residual_scale;
-  Required<int32_t> residual_zero_point;
-  Required<float> output_inverse_scale;
-  Required<int32_t> output_zero_point;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
+  fields::ConvSizes conv_sizes;
+  fields::Int8Epilogue int8_epilogue;
+  fields::Window window;
   Required<uint32_t> is_transposed;
 
   static constexpr const OperatorInfo* kOperator = &op;

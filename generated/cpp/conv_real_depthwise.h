@@ -9,8 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "epilogue_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
+#include "window_fields.h"
 
 namespace qgen::generated::conv_real_depthwise {
 
@@ -53,16 +54,8 @@ struct Problem {
   Required<uint32_t> line_taps;
   Required<uint32_t> column_stride;
   Required<uint32_t> column_dilation;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::Window window;
+  fields::Epilogue epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -15,26 +15,26 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1}),
-  {"group_channels", FieldInfo::Kind::u32, offsetof(Problem, group_channels), 1},
-  table::data({"weight_group", FieldInfo::Kind::u32, offsetof(Problem, weight_group), 1}),
-  table::data({"weight_output", FieldInfo::Kind::u32, offsetof(Problem, weight_output), 1}),
-  table::data({"weight_channel", FieldInfo::Kind::u32, offsetof(Problem, weight_channel), 1}),
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.outputs), 1}),
+  {"group_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.group_channels), 1},
+  table::data({"weight_group", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.weight_group), 1}),
+  table::data({"weight_output", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.weight_output), 1}),
+  table::data({"weight_channel", FieldInfo::Kind::u32, offsetof(Problem, conv_of_reals.weight_channel), 1}),
   table::data({"is_transposed", FieldInfo::Kind::u32, offsetof(Problem, is_transposed), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -96,9 +96,9 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.batches) * Integer(problem.m) * Integer(problem.n) <= 4294901760,
-      Integer(problem.k) / max(1, Integer(problem.group_channels)) * (1 + ceil_div(Integer(problem.group_channels), 16))
-          < 65535 || !device.is_cpu,
+      Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n) <= 4294901760,
+      Integer(problem.bmm_sizes.k) / max(1, Integer(problem.conv_of_reals.group_channels))
+          * (1 + ceil_div(Integer(problem.conv_of_reals.group_channels), 16)) < 65535 || !device.is_cpu,
   });
 }
 
@@ -138,7 +138,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer made = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
   groups[0] = ceil_div(made, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -171,10 +171,10 @@ Real cost(const SelectionScope& scope) {
   const Real product_ops = choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops));
   const Real products_per_us = choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us),
       Real(fit.reals_per_us));
-  const Integer made = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
   return Real(device.launch_us)
-      + max(product_ops * made * (Integer(problem.k) + Real(fit.begin_products)) / Real(device.f32_ops_per_us),
-      Integer(problem.k) / products_per_us)
+      + max(product_ops * made * (Integer(problem.bmm_sizes.k) + Real(fit.begin_products))
+      / Real(device.f32_ops_per_us), Integer(problem.bmm_sizes.k) / products_per_us)
       + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
@@ -186,11 +186,13 @@ constexpr BindingInfo bindings_f620536a[] = {
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr BlockField problem_buffer_7d71e673[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 144}};
+constexpr BlockField problem_buffer_42c49df8[] = {
+  {offsetof(ProblemBuffer, batches), offsetof(Problem, bmm_sizes.batches), 144},
+};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_c9d8b770 = {
+constexpr InterfaceInfo binds_6d93b363 = {
     .bindings = bindings_f620536a,
-    .problem_buffer = problem_buffer_7d71e673,
+    .problem_buffer = problem_buffer_42c49df8,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
@@ -202,9 +204,9 @@ enum Interface : uint16_t {
   uses_f9befd51,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_c9d8b770, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_239a4683
-  {&binds_c9d8b770, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_d47e8995
-  {&binds_c9d8b770, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f9befd51
+  {&binds_6d93b363, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_239a4683
+  {&binds_6d93b363, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_d47e8995
+  {&binds_6d93b363, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f9befd51
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "epilogue_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
 
 namespace qgen::generated::conv_real_finish {
 
@@ -42,8 +42,7 @@ struct Problem {
   Required<uint32_t> n;
   Required<uint32_t> slices;
   Required<uint32_t> image_pixels;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::Epilogue epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

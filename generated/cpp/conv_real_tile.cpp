@@ -26,20 +26,20 @@ constexpr FieldInfo kFields[] = {
   table::data({"weight_channel", FieldInfo::Kind::u32, offsetof(Problem, weight_channel), 1}),
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -166,7 +166,7 @@ Real cost(const SelectionScope& scope) {
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.products)
       * Integer(problem.slices);
   const Real depth = Real(fit.im2col_factor)
-      * min(Integer(problem.slice_k), Integer(problem.phase_taps) * Integer(problem.channels));
+      * min(Integer(problem.slice_k), Integer(problem.conv_walk.phase_taps) * Integer(problem.channels));
   const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
       * Integer(parameters.side) * Integer(parameters.side) * (depth + Real(fit.begin_products))
       * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "conv_walk_fields.h"
+#include "epilogue_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
+#include "window_fields.h"
 
 namespace qgen::generated::conv_real_tile {
 
@@ -52,20 +54,9 @@ struct Problem {
   Required<uint32_t> weight_channel;
   Required<uint32_t> slices;
   Required<uint32_t> slice_k;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
-  Required<std::array<uint32_t, 2>> tap_step;
-  Required<std::array<int32_t, 2>> tap_reach;
-  Required<uint32_t> phase_taps;
-  Required<std::array<uint32_t, 4>> pixel_quotients;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::Window window;
+  fields::ConvWalk conv_walk;
+  fields::Epilogue epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

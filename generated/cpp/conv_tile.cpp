@@ -19,44 +19,45 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
-  table::data({"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1}),
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1}),
-  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1}),
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
-  {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1},
+  {"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1},
+  table::data({"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1}),
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1}),
+  {"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1},
+  table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1}),
+  table::data({"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1}),
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, conv_product.slices), 1},
+  {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, conv_product.slice_k), 1},
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -172,8 +173,9 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.m) <= 2147483647,
-      Integer(problem.products) == 1 || (Integer(problem.n) % 4 == 0 && Integer(problem.channels) % 4 == 0),
+      Integer(problem.conv_sizes.m) <= 2147483647,
+      Integer(problem.conv_sizes.products) == 1
+          || (Integer(problem.conv_sizes.n) % 4 == 0 && Integer(problem.conv_sizes.channels) % 4 == 0),
   });
 }
 
@@ -225,12 +227,12 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[0] = Integer(problem.conv_sizes.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.conv_sizes.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.conv_sizes.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -252,9 +254,11 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
-      * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
-  groups[0] = tiles * Integer(problem.products) * Integer(problem.slices);
+  const Integer tiles = ceil_div(Integer(problem.conv_sizes.m),
+      Integer(specialization.group_m) * Integer(parameters.tile_m))
+      * ceil_div(ceil_div(Integer(problem.conv_sizes.n), 4),
+      Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
+  groups[0] = tiles * Integer(problem.conv_sizes.products) * Integer(problem.conv_product.slices);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -289,18 +293,21 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
-      * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
+  const Integer tiles = ceil_div(Integer(problem.conv_sizes.m),
+      Integer(specialization.group_m) * Integer(parameters.tile_m))
+      * ceil_div(ceil_div(Integer(problem.conv_sizes.n), 4),
+      Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
   const bool is_scattered = (parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16)
       || (parameters.output_dtype == DType::i8 && parameters.output_layout == Layout::strided);
   const Real bytes_us = Real(fit.byte_ops) * Integer(device.compute_units) * Integer(specialization.group_m)
       * Integer(parameters.tile_m) / Real(device.f32_ops_per_us);
-  const Real tiles_us = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
+  const Real tiles_us = ceil_div(tiles * Integer(problem.conv_sizes.products) * Integer(problem.conv_product.slices),
       Integer(device.compute_units))
       * (Real(fit.epilogue_ops) * choose(is_scattered, Real(fit.scattered_store_factor), 1)
       * Integer(device.compute_units) * Integer(specialization.group_workgroup) * Integer(parameters.tile_m)
       * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
-      + min(Integer(problem.slice_k), Integer(problem.phase_taps) * 4 * ceil_div(Integer(problem.channels), 4))
+      + min(Integer(problem.conv_product.slice_k),
+      Integer(problem.conv_walk.phase_taps) * 4 * ceil_div(Integer(problem.conv_sizes.channels), 4))
       * max(Real(fit.step_us) + choose(parameters.input_layout == Layout::strided, bytes_us, 0),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
@@ -311,9 +318,12 @@ Real cost(const SelectionScope& scope) {
       / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))));
   return Real(device.launch_us) + Real(fit.begin_us)
       + choose(is_scattered, Real(fit.scattered_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n),
-      Real(0.0)) + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
-      * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + tiles_us;
+      Real(0.0))
+      + Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n) * Integer(problem.conv_sizes.k)
+      / Real(device.bytes_per_us)
+      + Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.m) * Integer(problem.conv_sizes.n)
+      * Integer(problem.conv_product.slices) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
+      + tiles_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -326,13 +336,13 @@ constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_5326cc2f[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 236}};
+constexpr BlockField problem_buffer_e150e72e[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, conv_sizes.m), 236}};
 constexpr SpecializationSlot slots_3522eecc[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
 };
-constexpr InterfaceInfo binds_c98b38d9 = {
+constexpr InterfaceInfo binds_2b62215e = {
     .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_5326cc2f,
+    .problem_buffer = problem_buffer_e150e72e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_3522eecc,
 };
@@ -349,9 +359,9 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_7e38c21e = {
+constexpr InterfaceInfo binds_1007952a = {
     .bindings = bindings_af1073eb,
-    .problem_buffer = problem_buffer_5326cc2f,
+    .problem_buffer = problem_buffer_e150e72e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_3522eecc,
 };
@@ -362,9 +372,9 @@ constexpr BindingInfo bindings_3a6c8539[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_d68b186b = {
+constexpr InterfaceInfo binds_f23aa4c7 = {
     .bindings = bindings_3a6c8539,
-    .problem_buffer = problem_buffer_5326cc2f,
+    .problem_buffer = problem_buffer_e150e72e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_3522eecc,
 };
@@ -394,26 +404,26 @@ enum Interface : uint16_t {
   uses_f79daea8,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_c98b38d9, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_2f4f4586
-  {&binds_7e38c21e, workgroup_8bc6964b, shared_bytes_8903360e, needs_2781199c},  // uses_32b8f87b
-  {&binds_7e38c21e, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_379b7ef9
-  {&binds_d68b186b, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_391fa4a5
-  {&binds_d68b186b, workgroup_8bc6964b, shared_bytes_1e0b7c8b, bit(Feature::integer_dot_product)},  // uses_44b62930
-  {&binds_7e38c21e, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_48fc429e
-  {&binds_c98b38d9, workgroup_8bc6964b, shared_bytes_8903360e, needs_a07ff719},  // uses_573c6731
-  {&binds_7e38c21e, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::storage_buffer_8bit)},  // uses_6a877355
-  {&binds_c98b38d9, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_783c0d3e
-  {&binds_c98b38d9, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::storage_buffer_16bit)},  // uses_89b251c3
-  {&binds_7e38c21e, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_92b8d474
-  {&binds_c98b38d9, workgroup_8bc6964b, shared_bytes_8e05c9a1, needs_a07ff719},  // uses_a6a7d97e
-  {&binds_7e38c21e, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_afe8be58
-  {&binds_7e38c21e, workgroup_8bc6964b, shared_bytes_8e05c9a1, needs_2781199c},  // uses_b2a9e699
-  {&binds_d68b186b, workgroup_8bc6964b, shared_bytes_1e0b7c8b},  // uses_be720abe
-  {&binds_d68b186b, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_c82ce270
-  {&binds_7e38c21e, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_ca773ee0
-  {&binds_c98b38d9, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_cb5739a5
-  {&binds_7e38c21e, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_d9890853
-  {&binds_d68b186b, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_f79daea8
+  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_2f4f4586
+  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e, needs_2781199c},  // uses_32b8f87b
+  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_379b7ef9
+  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_391fa4a5
+  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_1e0b7c8b, bit(Feature::integer_dot_product)},  // uses_44b62930
+  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_48fc429e
+  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8903360e, needs_a07ff719},  // uses_573c6731
+  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::storage_buffer_8bit)},  // uses_6a877355
+  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_783c0d3e
+  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::storage_buffer_16bit)},  // uses_89b251c3
+  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_92b8d474
+  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8e05c9a1, needs_a07ff719},  // uses_a6a7d97e
+  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_afe8be58
+  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8e05c9a1, needs_2781199c},  // uses_b2a9e699
+  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_1e0b7c8b},  // uses_be720abe
+  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_c82ce270
+  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_ca773ee0
+  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_cb5739a5
+  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_d9890853
+  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_f79daea8
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -15,28 +15,28 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
-  table::data({"first", FieldInfo::Kind::u32, offsetof(Problem, first), 1}),
-  {"is_dense", FieldInfo::Kind::u32, offsetof(Problem, is_dense), 1},
-  {"parameters", FieldInfo::Kind::u32, offsetof(Problem, parameters), 1},
-  {"run", FieldInfo::Kind::u32, offsetof(Problem, run), 1},
-  table::data({"run_multiplier", FieldInfo::Kind::u32, offsetof(Problem, run_multiplier), 1}),
-  table::data({"run_shift", FieldInfo::Kind::u32, offsetof(Problem, run_shift), 1}),
-  table::data({"is_periodic", FieldInfo::Kind::u32, offsetof(Problem, is_periodic), 1}),
-  table::data({"cycle_multiplier", FieldInfo::Kind::u32, offsetof(Problem, cycle_multiplier), 1}),
-  table::data({"cycle_shift", FieldInfo::Kind::u32, offsetof(Problem, cycle_shift), 1}),
-  table::data({"zero_points", FieldInfo::Kind::u32, offsetof(Problem, zero_points), 1}),
-  {"distance", FieldInfo::Kind::u32, offsetof(Problem, distance), 1},
-  table::data({"distance_multiplier", FieldInfo::Kind::u32, offsetof(Problem, distance_multiplier), 1}),
-  table::data({"distance_shift", FieldInfo::Kind::u32, offsetof(Problem, distance_shift), 1}),
-  {"image_steps", FieldInfo::Kind::u32, offsetof(Problem, image_steps), 1},
-  table::data({"real_packed", FieldInfo::Kind::u32, offsetof(Problem, real_packed), 1}),
-  table::data({"quant_packed", FieldInfo::Kind::u32, offsetof(Problem, quant_packed), 1}),
-  table::data({"rank", FieldInfo::Kind::u32, offsetof(Problem, rank), 1}),
-  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, sizes), 8},
-  {"strides", FieldInfo::Kind::i32, offsetof(Problem, strides), 8},
-  {"blocks", FieldInfo::Kind::u32, offsetof(Problem, blocks), 8},
-  {"parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, parameter_strides), 8},
+  {"numel", FieldInfo::Kind::u32, offsetof(Problem, block_runs.numel), 1},
+  table::data({"first", FieldInfo::Kind::u32, offsetof(Problem, block_runs.first), 1}),
+  {"is_dense", FieldInfo::Kind::u32, offsetof(Problem, block_runs.is_dense), 1},
+  {"parameters", FieldInfo::Kind::u32, offsetof(Problem, block_runs.parameters), 1},
+  {"run", FieldInfo::Kind::u32, offsetof(Problem, block_runs.run), 1},
+  table::data({"run_multiplier", FieldInfo::Kind::u32, offsetof(Problem, block_runs.run_multiplier), 1}),
+  table::data({"run_shift", FieldInfo::Kind::u32, offsetof(Problem, block_runs.run_shift), 1}),
+  table::data({"is_periodic", FieldInfo::Kind::u32, offsetof(Problem, block_runs.is_periodic), 1}),
+  table::data({"cycle_multiplier", FieldInfo::Kind::u32, offsetof(Problem, block_runs.cycle_multiplier), 1}),
+  table::data({"cycle_shift", FieldInfo::Kind::u32, offsetof(Problem, block_runs.cycle_shift), 1}),
+  table::data({"zero_points", FieldInfo::Kind::u32, offsetof(Problem, block_runs.zero_points), 1}),
+  {"distance", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.distance), 1},
+  table::data({"distance_multiplier", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.distance_multiplier), 1}),
+  table::data({"distance_shift", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.distance_shift), 1}),
+  {"image_steps", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.image_steps), 1},
+  table::data({"real_packed", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.real_packed), 1}),
+  table::data({"quant_packed", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.quant_packed), 1}),
+  table::data({"rank", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.rank), 1}),
+  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.sizes), 8},
+  {"strides", FieldInfo::Kind::i32, offsetof(Problem, affine_walk.strides), 8},
+  {"blocks", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.blocks), 8},
+  {"parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.parameter_strides), 8},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -116,10 +116,11 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.affine_walk.image_steps) == 0;
   return table::first_false({
-      Integer(parameters.vec) == 1 || Integer(problem.is_dense) == 1 || Integer(problem.image_steps) > 0,
-      Integer(specialization.items) == 1 || !takes_words || Integer(problem.distance) > 0,
+      Integer(parameters.vec) == 1 || Integer(problem.block_runs.is_dense) == 1
+          || Integer(problem.affine_walk.image_steps) > 0,
+      Integer(specialization.items) == 1 || !takes_words || Integer(problem.affine_walk.distance) > 0,
   });
 }
 
@@ -169,12 +170,13 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
-  const Integer words = ceil_div(Integer(problem.numel), 4);
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.affine_walk.image_steps) == 0;
+  const Integer words = ceil_div(Integer(problem.block_runs.numel), 4);
   const Integer invocations = choose(takes_words && Integer(specialization.items) > 1,
-      ceil_div(words, Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance),
-      ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)),
-      Integer(specialization.items)));
+      ceil_div(words, Integer(specialization.items) * Integer(problem.affine_walk.distance))
+      * Integer(problem.affine_walk.distance),
+      ceil_div(max(ceil_div(Integer(problem.block_runs.numel), Integer(parameters.vec)),
+      Integer(problem.affine_walk.image_steps)), Integer(specialization.items)));
   const Integer workgroups = ceil_div(invocations, Integer(specialization.workgroup));
   groups[0] = workgroups;
   groups[1] = Integer(1);
@@ -186,17 +188,19 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
-  const Integer words = ceil_div(Integer(problem.numel), 4);
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.affine_walk.image_steps) == 0;
+  const Integer words = ceil_div(Integer(problem.block_runs.numel), 4);
   const Integer invocations = choose(takes_words && Integer(specialization.items) > 1,
-      ceil_div(words, Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance),
-      ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)),
-      Integer(specialization.items)));
+      ceil_div(words, Integer(specialization.items) * Integer(problem.affine_walk.distance))
+      * Integer(problem.affine_walk.distance),
+      ceil_div(max(ceil_div(Integer(problem.block_runs.numel), Integer(parameters.vec)),
+      Integer(problem.affine_walk.image_steps)), Integer(specialization.items)));
   const Integer workgroups = ceil_div(invocations, Integer(specialization.workgroup));
   const Integer blocks_made = choose(Integer(parameters.vec) == 4
-      && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)),
-      Integer(4), Integer(1));
-  const Real moving = Integer(problem.numel)
+      && (Integer(problem.affine_walk.image_steps) > 0
+      || (Integer(problem.block_runs.parameters) > 1 && Integer(problem.block_runs.run) % 4 != 0)), Integer(4),
+      Integer(1));
+  const Real moving = Integer(problem.block_runs.numel)
       * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
       * (5 - Integer(parameters.vec)) + workgroups * Real(0.02) / Integer(device.compute_units)
       + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
@@ -211,11 +215,13 @@ constexpr BindingInfo bindings_c771a52a[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr BlockField problem_buffer_87f7babd[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 200}};
+constexpr BlockField problem_buffer_12fdd73e[] = {
+  {offsetof(ProblemBuffer, numel), offsetof(Problem, block_runs.numel), 200},
+};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_b9420131 = {
+constexpr InterfaceInfo binds_f00a970c = {
     .bindings = bindings_c771a52a,
-    .problem_buffer = problem_buffer_87f7babd,
+    .problem_buffer = problem_buffer_12fdd73e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -228,9 +234,9 @@ constexpr BindingInfo bindings_14085fc1[] = {
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_d903d79c = {
+constexpr InterfaceInfo binds_9c58c28c = {
     .bindings = bindings_14085fc1,
-    .problem_buffer = problem_buffer_87f7babd,
+    .problem_buffer = problem_buffer_12fdd73e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -241,9 +247,9 @@ constexpr BindingInfo bindings_43bf5063[] = {
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_bf7888d7 = {
+constexpr InterfaceInfo binds_22bfd364 = {
     .bindings = bindings_43bf5063,
-    .problem_buffer = problem_buffer_87f7babd,
+    .problem_buffer = problem_buffer_12fdd73e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -255,9 +261,9 @@ constexpr BindingInfo bindings_f9400cc2[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_a4f96644 = {
+constexpr InterfaceInfo binds_09ab7e66 = {
     .bindings = bindings_f9400cc2,
-    .problem_buffer = problem_buffer_87f7babd,
+    .problem_buffer = problem_buffer_12fdd73e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -283,25 +289,25 @@ enum Interface : uint16_t {
   uses_feecdd13,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_129231e1
-  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_12e0fce7
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_1ce62bb8
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_1ff1f47e
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_2cea921a
-  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_41bce0c4
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_434e224e
-  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_5c1234f8
-  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_81b1beae
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_873d0b40
-  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_8cff0000
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_c76ff5f3
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, needs_e1c1566d},  // uses_d8f36d15
-  {&binds_a4f96644, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_e0019a56
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_e0f4ad49
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_e29b703e
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_eea00e9d
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, needs_e1c1566d},  // uses_fb67979a
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_feecdd13
+  {&binds_f00a970c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_129231e1
+  {&binds_9c58c28c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_12e0fce7
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_1ce62bb8
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_1ff1f47e
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_2cea921a
+  {&binds_9c58c28c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_41bce0c4
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_434e224e
+  {&binds_f00a970c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_5c1234f8
+  {&binds_9c58c28c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_81b1beae
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_873d0b40
+  {&binds_f00a970c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_8cff0000
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_c76ff5f3
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055, needs_e1c1566d},  // uses_d8f36d15
+  {&binds_09ab7e66, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_e0019a56
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_e0f4ad49
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_e29b703e
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_eea00e9d
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055, needs_e1c1566d},  // uses_fb67979a
+  {&binds_22bfd364, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_feecdd13
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

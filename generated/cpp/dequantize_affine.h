@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "affine_walk_fields.h"
+#include "block_runs_fields.h"
 #include "qgen/kernels.h"
 
 namespace qgen::generated::dequantize_affine {
@@ -40,28 +42,8 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> numel;
-  Required<uint32_t> first;
-  Required<uint32_t> is_dense;
-  Required<uint32_t> parameters;
-  Required<uint32_t> run;
-  Required<uint32_t> run_multiplier;
-  Required<uint32_t> run_shift;
-  Required<uint32_t> is_periodic;
-  Required<uint32_t> cycle_multiplier;
-  Required<uint32_t> cycle_shift;
-  Required<uint32_t> zero_points;
-  Required<uint32_t> distance;
-  Required<uint32_t> distance_multiplier;
-  Required<uint32_t> distance_shift;
-  Required<uint32_t> image_steps;
-  Required<uint32_t> real_packed;
-  Required<uint32_t> quant_packed;
-  Required<uint32_t> rank;
-  Required<std::array<uint32_t, 8>> sizes;
-  Required<std::array<int32_t, 8>> strides;
-  Required<std::array<uint32_t, 8>> blocks;
-  Required<std::array<uint32_t, 8>> parameter_strides;
+  fields::BlockRuns block_runs;
+  fields::AffineWalk affine_walk;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -22,32 +22,32 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
-  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1},
-  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
-  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
-  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
-  table::data({"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1}),
-  table::data({"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1},
+  {"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1},
+  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1},
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1}),
+  {"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1},
+  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1},
+  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1},
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
+  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.window_lines), 1},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_taps), 1},
+  table::data({"line_stride", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_stride), 1}),
+  table::data({"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_dilation), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   table::data({"has_weight_zero_points", FieldInfo::Kind::u32, offsetof(Problem, has_weight_zero_points), 1}),
@@ -84,8 +84,9 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return max(4, slice_sums);
 }
 
@@ -97,48 +98,26 @@ constexpr OperandSource conv_coopmat_operands[] = {
 void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, Integer(2147483632));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.window_lines = problem.window_lines;
-  to.line_taps = problem.line_taps;
-  to.line_stride = problem.line_stride;
-  to.line_dilation = problem.line_dilation;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
 }
 
 bool conv_coopmat_takes(const void* kernel_parameters) {
@@ -154,24 +133,8 @@ constexpr OperandSource conv_dynamic_finish_operands[] = {
 void conv_dynamic_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_dynamic_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.window = problem.window;
   table::set(to.slices, Integer(1));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
@@ -189,7 +152,8 @@ constexpr ConditionInfo coopmat_split_conditions[] = {
 
 int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   return table::first_false({
       phase_k >= 1024,
   });
@@ -198,13 +162,16 @@ int coopmat_split_first_failing(const SelectionScope& scope) {
 Integer coopmat_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return max(4, slice_sums * matrix_slices);
 }
 
@@ -212,84 +179,50 @@ constexpr ScratchInfo coopmat_split_scratch[] = {{"partial", DType::i32, coopmat
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, matrix_slices);
-  table::set(to.slice_k, matrix_k);
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.window_lines = problem.window_lines;
-  to.line_taps = problem.line_taps;
-  to.line_stride = problem.line_stride;
-  to.line_dilation = problem.line_dilation;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, matrix_slices);
+  table::set(to.conv_product.slice_k, matrix_k);
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
 }
 
 void coopmat_split_conv_dynamic_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_dynamic_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.window = problem.window;
   table::set(to.slices, matrix_slices);
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
@@ -308,38 +241,22 @@ constexpr OperandSource conv_plain_operands[] = {
 void conv_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.window = problem.window;
   table::set(to.is_transposed, Integer(0));
 }
 
@@ -355,44 +272,25 @@ constexpr OperandSource conv_tile_operands[] = {
 void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, Integer(2147483632));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
 }
 
 bool conv_tile_takes(const void* kernel_parameters) {
@@ -411,7 +309,8 @@ constexpr ConditionInfo tile_split_conditions[] = {
 
 int tile_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   return table::first_false({
       phase_k >= 1024,
   });
@@ -420,13 +319,16 @@ int tile_split_first_failing(const SelectionScope& scope) {
 Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return max(4, slice_sums * tile_slices);
 }
 
@@ -434,80 +336,49 @@ constexpr ScratchInfo tile_split_scratch[] = {{"partial", DType::i32, tile_split
 void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer tile_k = 64 * ceil_div(phase_k, 64 * tile_slices);
   auto& to = *static_cast<conv_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.slices, tile_slices);
-  table::set(to.slice_k, tile_k);
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, tile_slices);
+  table::set(to.conv_product.slice_k, tile_k);
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
 }
 
 void tile_split_conv_dynamic_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_dynamic_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.window = problem.window;
   table::set(to.slices, tile_slices);
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;

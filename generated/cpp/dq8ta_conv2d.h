@@ -8,7 +8,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "conv_lines_fields.h"
+#include "conv_sizes_fields.h"
+#include "conv_walk_fields.h"
 #include "qgen/kernels.h"
+#include "window_fields.h"
 #include "words.h"
 
 namespace qgen::generated::dq8ta_conv2d {
@@ -55,32 +59,10 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> products;
-  Required<uint32_t> pixels;
-  Required<uint32_t> row_pixels;
-  Required<uint32_t> channels;
-  Required<uint32_t> all_channels;
-  Required<uint32_t> outputs;
-  Required<uint32_t> tap_sums;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
-  Required<std::array<uint32_t, 2>> tap_step;
-  Required<std::array<int32_t, 2>> tap_reach;
-  Required<uint32_t> phase_taps;
-  Required<std::array<uint32_t, 4>> pixel_quotients;
-  Required<uint32_t> window_lines;
-  Required<uint32_t> line_taps;
-  Required<uint32_t> line_stride;
-  Required<uint32_t> line_dilation;
+  fields::ConvSizes conv_sizes;
+  fields::Window window;
+  fields::ConvWalk conv_walk;
+  fields::ConvLines conv_lines;
   Required<words::Activation> activation;
   Required<uint32_t> has_bias;
   Required<uint32_t> has_weight_zero_points;

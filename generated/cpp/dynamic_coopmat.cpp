@@ -19,14 +19,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1}),
-  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, run_k), 1},
-  {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.run_k), 1},
+  {"runs", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.runs), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -106,11 +106,12 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.run_k) % Integer(specialization.step_span) == 0 || Integer(problem.runs) <= 1,
-      Integer(specialization.step_span) > 32 || (Integer(problem.runs) > 1 && Integer(problem.run_k) % 64 != 0)
-          || device.is_cpu,
-      Integer(problem.run_k) <= 65536,
-      Integer(problem.k) <= 2000000 || !device.is_cpu,
+      Integer(problem.weight_runs.run_k) % Integer(specialization.step_span) == 0
+          || Integer(problem.weight_runs.runs) <= 1,
+      Integer(specialization.step_span) > 32
+          || (Integer(problem.weight_runs.runs) > 1 && Integer(problem.weight_runs.run_k) % 64 != 0) || device.is_cpu,
+      Integer(problem.weight_runs.run_k) <= 65536,
+      Integer(problem.product.k) <= 2000000 || !device.is_cpu,
   });
 }
 
@@ -297,8 +298,9 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) % 128 == 0 ? 1 : 0;
-  values[1] = table::as_constant(choose(Integer(problem.run_k) <= 128, Integer(problem.run_k), 0));
+  values[0] = Integer(problem.product.k) % 128 == 0 ? 1 : 0;
+  values[1] = table::as_constant(choose(Integer(problem.weight_runs.run_k) <= 128, Integer(problem.weight_runs.run_k),
+      0));
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -324,8 +326,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer tiles = row_tiles * column_tiles;
   groups[0] = tiles;
   groups[1] = Integer(1);
@@ -362,24 +364,25 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer tiles = row_tiles * column_tiles;
   const Integer cpu_factor = choose(device.is_cpu, Integer(32), Integer(1));
   const Real tiles_us = (ceil_div(tiles * Integer(specialization.subgroups_workgroup),
-      256 * Integer(device.compute_units)) * ceil_div(Integer(problem.k), Integer(specialization.step_k))
+      256 * Integer(device.compute_units)) * ceil_div(Integer(problem.product.k), Integer(specialization.step_k))
       * Real(fit.step_us)
       + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
       * (rows * columns
-      * (Integer(problem.k) * (1 + Real(fit.span_end) / Integer(specialization.step_span)) * 2 * Real(fit.product_ops)
-      / Real(device.int8_matrix_ops_per_us) + Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us))
-      + Integer(problem.k) * (rows + columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
+      * (Integer(problem.product.k) * (1 + Real(fit.span_end) / Integer(specialization.step_span)) * 2
+      * Real(fit.product_ops) / Real(device.int8_matrix_ops_per_us)
+      + Integer(problem.weight_runs.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us))
+      + Integer(problem.product.k) * (rows + columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
       * choose(Integer(specialization.subgroups_workgroup) <= 128 && ceil_div(tiles, Integer(device.compute_units)) > 1,
       Real(fit.exposed_share), 1)) * cpu_factor;
   return Real(device.launch_us) + Real(fit.begin_us)
-      + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us))
-      + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
-      + tiles_us;
+      + Integer(problem.product.n) * Integer(problem.product.k) / (2 * Real(device.bytes_per_us))
+      + Integer(problem.product.m) * Integer(problem.product.n) * Integer(bytes(parameters.output_dtype))
+      / Real(device.bytes_per_us) + tiles_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -393,13 +396,13 @@ constexpr BindingInfo bindings_b722340d[] = {
   table::buffer(6, Operand::bias, Access::read),
   table::buffer(7, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_16d80e93[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 32}};
+constexpr BlockField push_constants_b227b018[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 32}};
 constexpr SpecializationSlot slots_3522eecc[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
 };
-constexpr InterfaceInfo binds_cd4b010c = {
+constexpr InterfaceInfo binds_0e1e44ab = {
     .bindings = bindings_b722340d,
-    .push_constants = push_constants_16d80e93,
+    .push_constants = push_constants_b227b018,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
@@ -496,16 +499,16 @@ enum Interface : uint16_t {
   uses_fa711241,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_7f53cd31, matrices_of_rows_eefe94a8},  // uses_21df6ac8
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_741cde58},  // uses_33f51503
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_16593cb6, needs_0e9436ce, matrices_of_rows_97b52ee1},  // uses_4ec2a5c6
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_f22a0442, needs_0e9436ce, matrices_of_rows_8bc2e2c7},  // uses_5ac80560
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_b981e1ba},  // uses_61bb7b9d
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_741cde58},  // uses_6d85b9ae
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_f22a0442, needs_7f53cd31, matrices_of_rows_8bc2e2c7},  // uses_7e1ba0bf
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_b981e1ba},  // uses_a2203981
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_0e9436ce, matrices_of_rows_eefe94a8},  // uses_e7b6789a
-  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_16593cb6, needs_7f53cd31, matrices_of_rows_97b52ee1},  // uses_fa711241
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_7f53cd31, matrices_of_rows_eefe94a8},  // uses_21df6ac8
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_741cde58},  // uses_33f51503
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_16593cb6, needs_0e9436ce, matrices_of_rows_97b52ee1},  // uses_4ec2a5c6
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_f22a0442, needs_0e9436ce, matrices_of_rows_8bc2e2c7},  // uses_5ac80560
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_b981e1ba},  // uses_61bb7b9d
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_741cde58},  // uses_6d85b9ae
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_f22a0442, needs_7f53cd31, matrices_of_rows_8bc2e2c7},  // uses_7e1ba0bf
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_b981e1ba},  // uses_a2203981
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_0e9436ce, matrices_of_rows_eefe94a8},  // uses_e7b6789a
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_16593cb6, needs_7f53cd31, matrices_of_rows_97b52ee1},  // uses_fa711241
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

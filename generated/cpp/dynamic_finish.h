@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "epilogue_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
 
 namespace qgen::generated::dynamic_finish {
 
@@ -51,8 +51,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   Required<uint32_t> m;
   Required<uint32_t> n;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::Epilogue epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

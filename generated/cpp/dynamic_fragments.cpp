@@ -18,14 +18,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -94,11 +94,11 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const Integer block_k = 512 / Integer(problem.weight_bits);
   return table::first_false({
-      Integer(problem.k) > 0,
-      Integer(problem.k) % block_k == 0,
-      Integer(problem.group_size) % block_k == 0 || Integer(problem.groups) <= 1,
-      Integer(problem.m) <= 32,
-      Integer(specialization.blocks_n) == 1 || Integer(problem.m) > 8,
+      Integer(problem.product.k) > 0,
+      Integer(problem.product.k) % block_k == 0,
+      Integer(problem.weight_groups.group_size) % block_k == 0 || Integer(problem.weight_groups.groups) <= 1,
+      Integer(problem.product.m) <= 32,
+      Integer(specialization.blocks_n) == 1 || Integer(problem.product.m) > 8,
   });
 }
 
@@ -152,8 +152,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.n), 16 * Integer(specialization.blocks_m))
-      * ceil_div(Integer(problem.m), 8 * Integer(specialization.blocks_n));
+  const Integer tiles = ceil_div(Integer(problem.product.n), 16 * Integer(specialization.blocks_m))
+      * ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n));
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -184,17 +184,17 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer block_k = 512 / Integer(problem.weight_bits);
-  const Integer tiles = ceil_div(Integer(problem.n), 16 * Integer(specialization.blocks_m))
-      * ceil_div(Integer(problem.m), 8 * Integer(specialization.blocks_n));
+  const Integer tiles = ceil_div(Integer(problem.product.n), 16 * Integer(specialization.blocks_m))
+      * ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n));
   const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
   const Integer subgroups = tiles * Integer(specialization.team_workgroup) / 32;
-  const Real read_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
-      / Real(device.bytes_per_us) * Real(fit.read_factor);
-  const Real unpack_us = ceil_div(Integer(problem.m), 8 * Integer(specialization.blocks_n)) * Integer(problem.n)
-      * Integer(problem.k)
+  const Real read_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
+      / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
+  const Real unpack_us = ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n))
+      * Integer(problem.product.n) * Integer(problem.product.k)
       * (Real(fit.unpack_ops) + Real(fit.row_ops) * Integer(specialization.blocks_n) / Integer(specialization.blocks_m))
       / Real(device.f32_ops_per_us);
-  const Real turns_us = ceil_div(Integer(problem.k), block_k * Integer(specialization.team_workgroup) / 32)
+  const Real turns_us = ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
       * Real(fit.block_us) + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + cpu_factor * (max(read_us, unpack_us) + turns_us);
 }
@@ -209,11 +209,11 @@ constexpr BindingInfo bindings_cd7756c1[] = {
   table::buffer(5, Operand::bias, Access::read),
   table::buffer(6, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_16d80e93[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 32}};
+constexpr BlockField push_constants_b227b018[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 32}};
 constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_38e04e1a = {
+constexpr InterfaceInfo binds_825ac559 = {
     .bindings = bindings_cd7756c1,
-    .push_constants = push_constants_16d80e93,
+    .push_constants = push_constants_b227b018,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_ec888001,
 };
@@ -235,8 +235,8 @@ enum Interface : uint16_t {
   uses_77aea293,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_38e04e1a, workgroup_00c5c576, shared_bytes_2b9536bb, needs_c721a3d2, matrices_of_rows_6c35bfeb},  // uses_0a10c4c4
-  {&binds_38e04e1a, workgroup_00c5c576, shared_bytes_2b9536bb, needs_fb96f3f3, matrices_of_rows_6c35bfeb},  // uses_77aea293
+  {&binds_825ac559, workgroup_00c5c576, shared_bytes_2b9536bb, needs_c721a3d2, matrices_of_rows_6c35bfeb},  // uses_0a10c4c4
+  {&binds_825ac559, workgroup_00c5c576, shared_bytes_2b9536bb, needs_fb96f3f3, matrices_of_rows_6c35bfeb},  // uses_77aea293
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

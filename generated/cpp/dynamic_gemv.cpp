@@ -18,14 +18,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -100,8 +100,9 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
-      Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
+      Integer(problem.weight_groups.group_size) % (128 / Integer(problem.weight_bits)) == 0
+          || Integer(problem.weight_groups.groups) <= 1,
+      Integer(parameters.rows) == 1 || Integer(problem.product.m) > 1,
   });
 }
 
@@ -153,9 +154,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.n),
+  groups[0] = ceil_div(Integer(problem.product.n),
       Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns))
-      * ceil_div(Integer(problem.m), Integer(parameters.rows));
+      * ceil_div(Integer(problem.product.m), Integer(parameters.rows));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -182,17 +183,20 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer row_groups = ceil_div(Integer(problem.m), Integer(parameters.rows));
+  const Integer row_groups = ceil_div(Integer(problem.product.m), Integer(parameters.rows));
   const Real idle_times = max(Real(1.0),
-      Integer(specialization.group_team) * Real(128.0) / max(1, Integer(problem.k) * Integer(problem.weight_bits)));
-  const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
-      / Real(device.bytes_per_us);
+      Integer(specialization.group_team) * Real(128.0)
+      / max(1, Integer(problem.product.k) * Integer(problem.weight_bits)));
+  const Real weight_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
+      / Real(8.0) / Real(device.bytes_per_us);
   const Real exposed_latency = Real(2048.0) * Integer(device.compute_units)
       / max(1,
-      Integer(problem.n)
-      * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)));
+      Integer(problem.product.n)
+      * min(Integer(specialization.group_team),
+      ceil_div(Integer(problem.product.k) * Integer(problem.weight_bits), 128)));
   const Real products_us = max(weight_us * max(row_groups, exposed_latency),
-      idle_times * row_groups * Integer(problem.n) * Integer(problem.k) * (4 + 2 * Integer(parameters.rows))
+      idle_times * row_groups * Integer(problem.product.n) * Integer(problem.product.k)
+      * (4 + 2 * Integer(parameters.rows))
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
       / Real(device.int8_ops_per_us));
   return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
@@ -209,11 +213,11 @@ constexpr BindingInfo bindings_cd7756c1[] = {
   table::buffer(5, Operand::bias, Access::read),
   table::buffer(6, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_16d80e93[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 32}};
+constexpr BlockField push_constants_b227b018[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 32}};
 constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_38e04e1a = {
+constexpr InterfaceInfo binds_825ac559 = {
     .bindings = bindings_cd7756c1,
-    .push_constants = push_constants_16d80e93,
+    .push_constants = push_constants_b227b018,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_ec888001,
 };
@@ -236,14 +240,14 @@ enum Interface : uint16_t {
   uses_d15e1f76,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232},  // uses_05161863
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, needs_f3718fc4},  // uses_23cc64f5
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_24a41566
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_ab96c740},  // uses_4e37ae89
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_fb5d7565, needs_f3718fc4},  // uses_a0c6a864
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, needs_65524ca1},  // uses_c8bf2643
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_d06626ed
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_fb5d7565, needs_65524ca1},  // uses_d15e1f76
+  {&binds_825ac559, workgroup_793c9f38, shared_bytes_33e25232},  // uses_05161863
+  {&binds_825ac559, workgroup_793c9f38, shared_bytes_33e25232, needs_f3718fc4},  // uses_23cc64f5
+  {&binds_825ac559, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_24a41566
+  {&binds_825ac559, workgroup_793c9f38, shared_bytes_ab96c740},  // uses_4e37ae89
+  {&binds_825ac559, workgroup_793c9f38, shared_bytes_fb5d7565, needs_f3718fc4},  // uses_a0c6a864
+  {&binds_825ac559, workgroup_793c9f38, shared_bytes_33e25232, needs_65524ca1},  // uses_c8bf2643
+  {&binds_825ac559, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_d06626ed
+  {&binds_825ac559, workgroup_793c9f38, shared_bytes_fb5d7565, needs_65524ca1},  // uses_d15e1f76
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -16,23 +16,23 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1}),
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  table::data({"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1}),
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
   table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
-  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1}),
-  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1}),
-  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1}),
-  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, quant_max_real), 1}),
-  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, eps), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, symmetric_zero_point), 1}),
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, qparams.mapping), 1, words::kMappingType},
+  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, qparams.range), 1}),
+  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, qparams.half_range), 1}),
+  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_min_real), 1}),
+  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_max_real), 1}),
+  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, qparams.eps), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_max), 1}),
+  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, qparams.symmetric_zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -101,7 +101,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.k) / 16 + 2 * Integer(problem.groups) < 65535 || !device.is_cpu,
+      Integer(problem.product.k) / 16 + 2 * Integer(problem.weight_groups.groups) < 65535 || !device.is_cpu,
   });
 }
 
@@ -142,7 +142,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.n), Integer(specialization.workgroup)) * Integer(problem.m);
+  groups[0] = ceil_div(Integer(problem.product.n), Integer(specialization.workgroup)) * Integer(problem.product.m);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -165,9 +165,9 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   return Real(device.launch_us)
-      + max(Real(fit.product_ops) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k)
-      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(fit.products_per_us))
-      + ceil_div(Integer(problem.n), Integer(specialization.workgroup)) * Integer(problem.m)
+      + max(Real(fit.product_ops) * Integer(problem.product.m) * Integer(problem.product.n) * Integer(problem.product.k)
+      / Real(device.f32_ops_per_us), Integer(problem.product.k) / Real(fit.products_per_us))
+      + ceil_div(Integer(problem.product.n), Integer(specialization.workgroup)) * Integer(problem.product.m)
       / (Real(50.0) * Integer(device.compute_units));
 }
 
@@ -179,11 +179,11 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_72c913f2[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 68}};
+constexpr BlockField push_constants_fef58c13[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 68}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_16ba622f = {
+constexpr InterfaceInfo binds_89475642 = {
     .bindings = bindings_6e65edc4,
-    .push_constants = push_constants_72c913f2,
+    .push_constants = push_constants_fef58c13,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_37943515,
 };
@@ -195,9 +195,9 @@ enum Interface : uint16_t {
   uses_a433af7d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_20ba568c
-  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8, bit(Feature::storage_buffer_16bit)},  // uses_a3b47548
-  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_a433af7d
+  {&binds_89475642, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_20ba568c
+  {&binds_89475642, workgroup_9d85d7a5, shared_bytes_8b6c7fd8, bit(Feature::storage_buffer_16bit)},  // uses_a3b47548
+  {&binds_89475642, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_a433af7d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

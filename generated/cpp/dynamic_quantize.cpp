@@ -17,15 +17,15 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
-  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1}),
-  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1}),
-  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1}),
-  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, quant_max_real), 1}),
-  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, eps), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, symmetric_zero_point), 1}),
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, qparams.mapping), 1, words::kMappingType},
+  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, qparams.range), 1}),
+  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, qparams.half_range), 1}),
+  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_min_real), 1}),
+  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_max_real), 1}),
+  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, qparams.eps), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_max), 1}),
+  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, qparams.symmetric_zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
-#include "words.h"
+#include "qparams_fields.h"
 
 namespace qgen::generated::dynamic_quantize {
 
@@ -42,15 +42,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   Required<uint32_t> m;
   Required<uint32_t> k;
-  Required<words::MappingType> mapping;
-  Required<float> range;
-  Required<float> half_range;
-  Required<float> quant_min_real;
-  Required<float> quant_max_real;
-  Required<float> eps;
-  Required<int32_t> quant_min;
-  Required<int32_t> quant_max;
-  Required<int32_t> symmetric_zero_point;
+  fields::Qparams qparams;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

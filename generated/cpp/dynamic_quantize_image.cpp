@@ -18,24 +18,24 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"parameters", FieldInfo::Kind::u32, offsetof(Problem, parameters), 1},
   {"block_elements", FieldInfo::Kind::u32, offsetof(Problem, block_elements), 1},
-  {"run", FieldInfo::Kind::u32, offsetof(Problem, run), 1},
-  {"step", FieldInfo::Kind::i32, offsetof(Problem, step), 1},
-  {"are_runs", FieldInfo::Kind::u32, offsetof(Problem, are_runs), 1},
-  table::data({"first", FieldInfo::Kind::u32, offsetof(Problem, first), 1}),
-  table::data({"real_packed", FieldInfo::Kind::u32, offsetof(Problem, real_packed), 1}),
-  {"rank", FieldInfo::Kind::u32, offsetof(Problem, rank), 1},
-  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, sizes), 8},
-  {"strides", FieldInfo::Kind::i32, offsetof(Problem, strides), 8},
-  {"blocks", FieldInfo::Kind::u32, offsetof(Problem, blocks), 8},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
-  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1}),
-  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1}),
-  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1}),
-  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, quant_max_real), 1}),
-  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, eps), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, symmetric_zero_point), 1}),
+  {"run", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.run), 1},
+  {"step", FieldInfo::Kind::i32, offsetof(Problem, scanned_blocks.step), 1},
+  {"are_runs", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.are_runs), 1},
+  table::data({"first", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.first), 1}),
+  table::data({"real_packed", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.real_packed), 1}),
+  {"rank", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.rank), 1},
+  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.sizes), 8},
+  {"strides", FieldInfo::Kind::i32, offsetof(Problem, scanned_blocks.strides), 8},
+  {"blocks", FieldInfo::Kind::u32, offsetof(Problem, scanned_blocks.blocks), 8},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, qparams.mapping), 1, words::kMappingType},
+  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, qparams.range), 1}),
+  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, qparams.half_range), 1}),
+  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_min_real), 1}),
+  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_max_real), 1}),
+  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, qparams.eps), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_max), 1}),
+  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, qparams.symmetric_zero_point), 1}),
   {"image_pixels", FieldInfo::Kind::u32, offsetof(Problem, image_pixels), 1},
   table::data({"plane", FieldInfo::Kind::u32, offsetof(Problem, plane), 1}),
   {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
@@ -80,24 +80,8 @@ void choose_qparams_affine_problem(const SelectionScope& scope, void* step_probl
   auto& to = *static_cast<choose_qparams_affine::Problem*>(step_problem);
   to.parameters = problem.parameters;
   to.block_elements = problem.block_elements;
-  to.run = problem.run;
-  to.step = problem.step;
-  to.are_runs = problem.are_runs;
-  to.first = problem.first;
-  to.real_packed = problem.real_packed;
-  to.rank = problem.rank;
-  to.sizes = problem.sizes;
-  to.strides = problem.strides;
-  to.blocks = problem.blocks;
-  to.mapping = problem.mapping;
-  to.range = problem.range;
-  to.half_range = problem.half_range;
-  to.quant_min_real = problem.quant_min_real;
-  to.quant_max_real = problem.quant_max_real;
-  to.eps = problem.eps;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.symmetric_zero_point = problem.symmetric_zero_point;
+  to.scanned_blocks = problem.scanned_blocks;
+  to.qparams = problem.qparams;
 }
 
 bool choose_qparams_affine_takes(const void* kernel_parameters) {
@@ -115,8 +99,8 @@ void quantize_image_problem(const SelectionScope& scope, void* step_problem) {
   to.image_pixels = problem.image_pixels;
   to.plane = problem.plane;
   to.channels = problem.channels;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
+  to.quant_min = problem.qparams.quant_min;
+  to.quant_max = problem.qparams.quant_max;
 }
 
 constexpr StepInfo one_pass_steps[] = {
@@ -153,15 +137,7 @@ void choose_qparams_partial_problem(const SelectionScope& scope, void* step_prob
   to.block_elements = problem.block_elements;
   table::set(to.slices, slices);
   table::set(to.slice_elements, slice_elements);
-  to.run = problem.run;
-  to.step = problem.step;
-  to.are_runs = problem.are_runs;
-  to.first = problem.first;
-  to.real_packed = problem.real_packed;
-  to.rank = problem.rank;
-  to.sizes = problem.sizes;
-  to.strides = problem.strides;
-  to.blocks = problem.blocks;
+  to.scanned_blocks = problem.scanned_blocks;
 }
 
 bool choose_qparams_partial_takes(const void* kernel_parameters) {
@@ -178,15 +154,7 @@ void choose_qparams_finish_problem(const SelectionScope& scope, void* step_probl
   auto& to = *static_cast<choose_qparams_finish::Problem*>(step_problem);
   to.parameters = problem.parameters;
   table::set(to.slices, slices);
-  to.mapping = problem.mapping;
-  to.range = problem.range;
-  to.half_range = problem.half_range;
-  to.quant_min_real = problem.quant_min_real;
-  to.quant_max_real = problem.quant_max_real;
-  to.eps = problem.eps;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.symmetric_zero_point = problem.symmetric_zero_point;
+  to.qparams = problem.qparams;
 }
 
 constexpr StepInfo two_pass_steps[] = {

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "qgen/kernels.h"
-#include "words.h"
+#include "qparams_fields.h"
+#include "scanned_blocks_fields.h"
 
 namespace qgen::generated::dynamic_quantize_image {
 
@@ -44,24 +45,8 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   Required<uint32_t> parameters;
   Required<uint32_t> block_elements;
-  Required<uint32_t> run;
-  Required<int32_t> step;
-  Required<uint32_t> are_runs;
-  Required<uint32_t> first;
-  Required<uint32_t> real_packed;
-  Required<uint32_t> rank;
-  Required<std::array<uint32_t, 8>> sizes;
-  Required<std::array<int32_t, 8>> strides;
-  Required<std::array<uint32_t, 8>> blocks;
-  Required<words::MappingType> mapping;
-  Required<float> range;
-  Required<float> half_range;
-  Required<float> quant_min_real;
-  Required<float> quant_max_real;
-  Required<float> eps;
-  Required<int32_t> quant_min;
-  Required<int32_t> quant_max;
-  Required<int32_t> symmetric_zero_point;
+  fields::ScannedBlocks scanned_blocks;
+  fields::Qparams qparams;
   Required<uint32_t> image_pixels;
   Required<uint32_t> plane;
   Required<uint32_t> channels;

@@ -16,23 +16,23 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
-  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1}),
-  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1}),
-  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1}),
-  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, quant_max_real), 1}),
-  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, eps), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, symmetric_zero_point), 1}),
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, qparams.mapping), 1, words::kMappingType},
+  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, qparams.range), 1}),
+  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, qparams.half_range), 1}),
+  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_min_real), 1}),
+  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_max_real), 1}),
+  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, qparams.eps), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_max), 1}),
+  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, qparams.symmetric_zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -133,16 +133,18 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer row_bytes = choose(Integer(problem.k) <= 4096, 4096,
-      choose(Integer(problem.k) <= 8192, 8192, choose(Integer(problem.k) <= 16384, Integer(16384), Integer(32768))));
+  const Integer row_bytes = choose(Integer(problem.product.k) <= 4096, 4096,
+      choose(Integer(problem.product.k) <= 8192, 8192,
+      choose(Integer(problem.product.k) <= 16384, Integer(16384), Integer(32768))));
   return table::first_false({
-      Integer(problem.k) > 0,
-      Integer(problem.k) % 32 == 0,
-      Integer(problem.k) <= 32768,
+      Integer(problem.product.k) > 0,
+      Integer(problem.product.k) % 32 == 0,
+      Integer(problem.product.k) <= 32768,
       Integer(parameters.rows) * (row_bytes + 6 * Integer(specialization.group_workgroup)) + 1024
           <= Integer(device.shared_memory_bytes),
-      Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
-      Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
+      Integer(problem.weight_groups.group_size) % (128 / Integer(problem.weight_bits)) == 0
+          || Integer(problem.weight_groups.groups) <= 1,
+      Integer(parameters.rows) == 1 || Integer(problem.product.m) > 1,
   });
 }
 
@@ -172,8 +174,9 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer row_bytes = choose(Integer(problem.k) <= 4096, 4096,
-      choose(Integer(problem.k) <= 8192, 8192, choose(Integer(problem.k) <= 16384, Integer(16384), Integer(32768))));
+  const Integer row_bytes = choose(Integer(problem.product.k) <= 4096, 4096,
+      choose(Integer(problem.product.k) <= 8192, 8192,
+      choose(Integer(problem.product.k) <= 16384, Integer(16384), Integer(32768))));
   values[0] = table::as_constant(row_bytes);
 }
 
@@ -193,9 +196,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.n),
+  groups[0] = ceil_div(Integer(problem.product.n),
       Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns))
-      * ceil_div(Integer(problem.m), Integer(parameters.rows));
+      * ceil_div(Integer(problem.product.m), Integer(parameters.rows));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -225,21 +228,22 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer workgroups = ceil_div(Integer(problem.n),
+  const Integer workgroups = ceil_div(Integer(problem.product.n),
       Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns))
-      * ceil_div(Integer(problem.m), Integer(parameters.rows));
+      * ceil_div(Integer(problem.product.m), Integer(parameters.rows));
   const Real idle_factor = max(Real(1.0), Real(1.0) * Integer(device.compute_units) / workgroups);
   const Real quantize_us = Integer(parameters.rows)
-      * (ceil_div(Integer(problem.k), 32 * Integer(specialization.group_workgroup)) * Real(fit.round_us)
-      + workgroups * Integer(problem.k)
+      * (ceil_div(Integer(problem.product.k), 32 * Integer(specialization.group_workgroup)) * Real(fit.round_us)
+      + workgroups * Integer(problem.product.k)
       * (Real(fit.element_ops)
       + choose(parameters.input_dtype == DType::f16 && parameters.halves == Halves::bits, Real(fit.packed_half_ops), 0))
       * idle_factor / Real(device.f32_ops_per_us));
-  const Real read_us = ceil_div(Integer(problem.m), Integer(parameters.rows)) * Integer(problem.n) * Integer(problem.k)
-      * Integer(problem.weight_bits) / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor) * idle_factor;
-  const Real products_us = ceil_div(Integer(problem.m), Integer(parameters.rows)) * Integer(problem.n)
-      * Integer(problem.k) * (4 + 2 * Integer(parameters.rows)) * Real(fit.product_ops) / Real(device.int8_ops_per_us)
-      * idle_factor;
+  const Real read_us = ceil_div(Integer(problem.product.m), Integer(parameters.rows)) * Integer(problem.product.n)
+      * Integer(problem.product.k) * Integer(problem.weight_bits) / Real(8.0) / Real(device.bytes_per_us)
+      * Real(fit.read_factor) * idle_factor;
+  const Real products_us = ceil_div(Integer(problem.product.m), Integer(parameters.rows)) * Integer(problem.product.n)
+      * Integer(problem.product.k) * (4 + 2 * Integer(parameters.rows)) * Real(fit.product_ops)
+      / Real(device.int8_ops_per_us) * idle_factor;
   return Real(device.launch_us) + Real(fit.begin_us) + quantize_us + max(read_us, products_us);
 }
 
@@ -251,11 +255,11 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_72c913f2[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 68}};
+constexpr BlockField push_constants_fef58c13[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 68}};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_b7fc4fb8 = {
+constexpr InterfaceInfo binds_9a120f2f = {
     .bindings = bindings_6e65edc4,
-    .push_constants = push_constants_72c913f2,
+    .push_constants = push_constants_fef58c13,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
@@ -278,12 +282,12 @@ enum Interface : uint16_t {
   uses_b6723493,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b7fc4fb8, workgroup_346d31d5, shared_bytes_a95107b5, needs_65524ca1},  // uses_04265c4f
-  {&binds_b7fc4fb8, workgroup_346d31d5, shared_bytes_654a4766, needs_65524ca1},  // uses_392d85fd
-  {&binds_b7fc4fb8, workgroup_346d31d5, shared_bytes_a95107b5, needs_e911ffa6},  // uses_51160697
-  {&binds_b7fc4fb8, workgroup_346d31d5, shared_bytes_654a4766, needs_f3718fc4},  // uses_86740ae3
-  {&binds_b7fc4fb8, workgroup_346d31d5, shared_bytes_a95107b5, needs_f3718fc4},  // uses_a8a035f1
-  {&binds_b7fc4fb8, workgroup_346d31d5, shared_bytes_654a4766, needs_e911ffa6},  // uses_b6723493
+  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_a95107b5, needs_65524ca1},  // uses_04265c4f
+  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_654a4766, needs_65524ca1},  // uses_392d85fd
+  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_a95107b5, needs_e911ffa6},  // uses_51160697
+  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_654a4766, needs_f3718fc4},  // uses_86740ae3
+  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_a95107b5, needs_f3718fc4},  // uses_a8a035f1
+  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_654a4766, needs_e911ffa6},  // uses_b6723493
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

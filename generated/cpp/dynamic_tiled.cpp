@@ -19,15 +19,15 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1}),
-  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, run_k), 1},
-  {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
+  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.run_k), 1},
+  {"runs", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.runs), 1},
   table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -87,9 +87,9 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.run_k) % Integer(parameters.step_k) == 0 || Integer(problem.runs) <= 1,
-      Integer(problem.run_k) <= 65536,
-      Integer(problem.k) <= 200000 || !device.is_cpu,
+      Integer(problem.weight_runs.run_k) % Integer(parameters.step_k) == 0 || Integer(problem.weight_runs.runs) <= 1,
+      Integer(problem.weight_runs.run_k) <= 65536,
+      Integer(problem.product.k) <= 200000 || !device.is_cpu,
   });
 }
 
@@ -111,8 +111,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side));
+  const Integer tiles = ceil_div(Integer(problem.product.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.product.n), 16 * Integer(parameters.side));
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -141,14 +141,15 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side));
+  const Integer tiles = ceil_div(Integer(problem.product.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.product.n), 16 * Integer(parameters.side));
   const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
       * Integer(parameters.side) * Integer(parameters.side)
-      * (Integer(problem.k)
+      * (Integer(problem.product.k)
       * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
-      * (1 + Real(fit.short_steps) / Integer(parameters.step_k)) + Real(fit.run_products) * Integer(problem.runs)
-      + Real(fit.begin_products)) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
+      * (1 + Real(fit.short_steps) / Integer(parameters.step_k))
+      + Real(fit.run_products) * Integer(problem.weight_runs.runs) + Real(fit.begin_products))
+      * Integer(device.compute_units) / Real(device.int8_ops_per_us);
   return Real(device.launch_us) + tiles_us;
 }
 
@@ -163,10 +164,10 @@ constexpr BindingInfo bindings_b722340d[] = {
   table::buffer(6, Operand::bias, Access::read),
   table::buffer(7, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_1b20222d[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 36}};
-constexpr InterfaceInfo binds_1c06faf0 = {
+constexpr BlockField push_constants_4bf672b7[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 36}};
+constexpr InterfaceInfo binds_f16b3a28 = {
     .bindings = bindings_b722340d,
-    .push_constants = push_constants_1b20222d,
+    .push_constants = push_constants_4bf672b7,
     .push_constants_bytes = sizeof(PushConstants),
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
@@ -185,14 +186,14 @@ enum Interface : uint16_t {
   uses_f554a761,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_9beba241, bit(Feature::integer_dot_product)},  // uses_1a0ed4b8
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_8a5cf0e7, needs_a07ff719},  // uses_1cdd6f1f
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_8a5cf0e7, bit(Feature::integer_dot_product)},  // uses_5d8eef88
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::integer_dot_product)},  // uses_61708c6c
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, needs_a07ff719},  // uses_965c11a6
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_9beba241, needs_a07ff719},  // uses_b06e490c
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_d2136b45
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_f554a761
+  {&binds_f16b3a28, workgroup_d4b360f5, shared_bytes_9beba241, bit(Feature::integer_dot_product)},  // uses_1a0ed4b8
+  {&binds_f16b3a28, workgroup_d4b360f5, shared_bytes_8a5cf0e7, needs_a07ff719},  // uses_1cdd6f1f
+  {&binds_f16b3a28, workgroup_d4b360f5, shared_bytes_8a5cf0e7, bit(Feature::integer_dot_product)},  // uses_5d8eef88
+  {&binds_f16b3a28, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::integer_dot_product)},  // uses_61708c6c
+  {&binds_f16b3a28, workgroup_d4b360f5, shared_bytes_b962e29a, needs_a07ff719},  // uses_965c11a6
+  {&binds_f16b3a28, workgroup_d4b360f5, shared_bytes_9beba241, needs_a07ff719},  // uses_b06e490c
+  {&binds_f16b3a28, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_d2136b45
+  {&binds_f16b3a28, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_f554a761
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "epilogue_fields.h"
+#include "product_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
+#include "weight_runs_fields.h"
 
 namespace qgen::generated::dynamic_tiled {
 
@@ -51,15 +53,11 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
+  fields::Product product;
   Required<uint32_t> groups;
-  Required<uint32_t> run_k;
-  Required<uint32_t> runs;
+  fields::WeightRuns weight_runs;
   Required<uint32_t> weight_bits;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::Epilogue epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

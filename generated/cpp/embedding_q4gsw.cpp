@@ -15,11 +15,11 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1}),
-  table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1}),
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  table::data({"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1}),
+  table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -72,7 +72,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) % Integer(parameters.vec) == 0,
+      Integer(problem.product.k) % Integer(parameters.vec) == 0,
   });
 }
 
@@ -114,7 +114,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m) * Integer(problem.k),
+  groups[0] = ceil_div(Integer(problem.product.m) * Integer(problem.product.k),
       Integer(specialization.workgroup) * Integer(parameters.vec));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -126,10 +126,10 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return Real(device.launch_us)
-      + Integer(problem.m) * Integer(problem.k) * (Integer(bytes(parameters.output_dtype)) + Real(0.5))
+      + Integer(problem.product.m) * Integer(problem.product.k) * (Integer(bytes(parameters.output_dtype)) + Real(0.5))
       / Real(device.bytes_per_us) * (5 - Integer(parameters.vec))
-      + ceil_div(Integer(problem.m) * Integer(problem.k), Integer(specialization.workgroup) * Integer(parameters.vec))
-      / (Real(50.0) * Integer(device.compute_units));
+      + ceil_div(Integer(problem.product.m) * Integer(problem.product.k),
+      Integer(specialization.workgroup) * Integer(parameters.vec)) / (Real(50.0) * Integer(device.compute_units));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -139,11 +139,11 @@ constexpr BindingInfo bindings_9f855eb2[] = {
   table::buffer(2, Operand::weight_scales, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_da0f465c[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 20}};
+constexpr BlockField push_constants_b224dc8f[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 20}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_b58fbf10 = {
+constexpr InterfaceInfo binds_ab537b81 = {
     .bindings = bindings_9f855eb2,
-    .push_constants = push_constants_da0f465c,
+    .push_constants = push_constants_b224dc8f,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_37943515,
 };
@@ -156,10 +156,10 @@ enum Interface : uint16_t {
   uses_e45c6b57,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_0d7b29dd
-  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_190f07a0
-  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_2f792d84
-  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e45c6b57
+  {&binds_ab537b81, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_0d7b29dd
+  {&binds_ab537b81, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_190f07a0
+  {&binds_ab537b81, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_2f792d84
+  {&binds_ab537b81, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e45c6b57
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -20,42 +20,42 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
   {"is_exact", FieldInfo::Kind::u32, offsetof(Problem, is_exact), 1},
   {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1, words::kFusedDtype},
   {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1, words::kFusedDtype},
-  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1}),
-  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1}),
-  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1}),
-  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1}),
-  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, input_m_block), 1}),
-  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, input_m_step), 1}),
+  table::data({"input_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_flip), 1}),
+  table::data({"other_flip", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_flip), 1}),
+  table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_zero_points), 1}),
+  table::data({"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.other_zero_points), 1}),
+  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.output_zero_points), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, bmm_integers.quant_max), 1}),
+  table::data({"input_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_block), 1}),
+  table::data({"input_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_integers.input_m_step), 1}),
   table::data({"input_k_block", FieldInfo::Kind::u32, offsetof(Problem, input_k_block), 1}),
   table::data({"input_k_step", FieldInfo::Kind::u32, offsetof(Problem, input_k_step), 1}),
   table::data({"other_k_block", FieldInfo::Kind::u32, offsetof(Problem, other_k_block), 1}),
   table::data({"other_k_step", FieldInfo::Kind::u32, offsetof(Problem, other_k_step), 1}),
-  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, other_n_block), 1}),
-  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, other_n_step), 1}),
-  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, output_m_block), 1}),
-  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, output_m_step), 1}),
-  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, output_n_block), 1}),
-  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, output_n_step), 1}),
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 6},
-  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, input_blocks), 6},
-  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, input_parameter_strides), 6},
-  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 6},
-  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, other_blocks), 6},
-  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, other_parameter_strides), 6},
-  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, output_blocks), 6},
-  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, output_parameter_strides), 6},
+  table::data({"other_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_block), 1}),
+  table::data({"other_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_n_step), 1}),
+  table::data({"output_m_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_block), 1}),
+  table::data({"output_m_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_m_step), 1}),
+  table::data({"output_n_block", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_block), 1}),
+  table::data({"output_n_step", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_n_step), 1}),
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.batch_sizes), 6},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_strides), 6},
+  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_blocks), 6},
+  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.input_parameter_strides), 6},
+  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_strides), 6},
+  {"other_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_blocks), 6},
+  {"other_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.other_parameter_strides), 6},
+  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_blocks), 6},
+  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, bmm_blocks.output_parameter_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -115,35 +115,9 @@ constexpr OperandSource bmm_coopmat_operands[] = {
 void bmm_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_coopmat::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_flip = problem.input_flip;
-  to.other_flip = problem.other_flip;
-  to.input_zero_points = problem.input_zero_points;
-  to.other_zero_points = problem.other_zero_points;
-  to.output_zero_points = problem.output_zero_points;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.input_m_block = problem.input_m_block;
-  to.input_m_step = problem.input_m_step;
-  to.other_n_block = problem.other_n_block;
-  to.other_n_step = problem.other_n_step;
-  to.output_m_block = problem.output_m_block;
-  to.output_m_step = problem.output_m_step;
-  to.output_n_block = problem.output_n_block;
-  to.output_n_step = problem.output_n_step;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.input_blocks = problem.input_blocks;
-  to.input_parameter_strides = problem.input_parameter_strides;
-  to.other_strides = problem.other_strides;
-  to.other_blocks = problem.other_blocks;
-  to.other_parameter_strides = problem.other_parameter_strides;
-  to.output_blocks = problem.output_blocks;
-  to.output_parameter_strides = problem.output_parameter_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.bmm_integers = problem.bmm_integers;
+  to.bmm_blocks = problem.bmm_blocks;
 }
 
 constexpr StepInfo coopmat_steps[] = {
@@ -169,35 +143,9 @@ constexpr OperandSource bmm_plain_operands[] = {
 void bmm_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_plain::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_flip = problem.input_flip;
-  to.other_flip = problem.other_flip;
-  to.input_zero_points = problem.input_zero_points;
-  to.other_zero_points = problem.other_zero_points;
-  to.output_zero_points = problem.output_zero_points;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.input_m_block = problem.input_m_block;
-  to.input_m_step = problem.input_m_step;
-  to.other_n_block = problem.other_n_block;
-  to.other_n_step = problem.other_n_step;
-  to.output_m_block = problem.output_m_block;
-  to.output_m_step = problem.output_m_step;
-  to.output_n_block = problem.output_n_block;
-  to.output_n_step = problem.output_n_step;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.input_blocks = problem.input_blocks;
-  to.input_parameter_strides = problem.input_parameter_strides;
-  to.other_strides = problem.other_strides;
-  to.other_blocks = problem.other_blocks;
-  to.other_parameter_strides = problem.other_parameter_strides;
-  to.output_blocks = problem.output_blocks;
-  to.output_parameter_strides = problem.output_parameter_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.bmm_integers = problem.bmm_integers;
+  to.bmm_blocks = problem.bmm_blocks;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -223,41 +171,15 @@ constexpr OperandSource bmm_real_operands[] = {
 void bmm_real_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_real::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
+  to.bmm_sizes = problem.bmm_sizes;
   to.input_kind = problem.input_kind;
   to.other_kind = problem.other_kind;
-  to.input_flip = problem.input_flip;
-  to.other_flip = problem.other_flip;
-  to.input_zero_points = problem.input_zero_points;
-  to.other_zero_points = problem.other_zero_points;
-  to.output_zero_points = problem.output_zero_points;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.input_m_block = problem.input_m_block;
-  to.input_m_step = problem.input_m_step;
+  to.bmm_integers = problem.bmm_integers;
   to.input_k_block = problem.input_k_block;
   to.input_k_step = problem.input_k_step;
   to.other_k_block = problem.other_k_block;
   to.other_k_step = problem.other_k_step;
-  to.other_n_block = problem.other_n_block;
-  to.other_n_step = problem.other_n_step;
-  to.output_m_block = problem.output_m_block;
-  to.output_m_step = problem.output_m_step;
-  to.output_n_block = problem.output_n_block;
-  to.output_n_step = problem.output_n_step;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.input_blocks = problem.input_blocks;
-  to.input_parameter_strides = problem.input_parameter_strides;
-  to.other_strides = problem.other_strides;
-  to.other_blocks = problem.other_blocks;
-  to.other_parameter_strides = problem.other_parameter_strides;
-  to.output_blocks = problem.output_blocks;
-  to.output_parameter_strides = problem.output_parameter_strides;
+  to.bmm_blocks = problem.bmm_blocks;
 }
 
 constexpr StepInfo real_steps[] = {
@@ -283,35 +205,9 @@ constexpr OperandSource bmm_tiled_operands[] = {
 void bmm_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_tiled::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_flip = problem.input_flip;
-  to.other_flip = problem.other_flip;
-  to.input_zero_points = problem.input_zero_points;
-  to.other_zero_points = problem.other_zero_points;
-  to.output_zero_points = problem.output_zero_points;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.input_m_block = problem.input_m_block;
-  to.input_m_step = problem.input_m_step;
-  to.other_n_block = problem.other_n_block;
-  to.other_n_step = problem.other_n_step;
-  to.output_m_block = problem.output_m_block;
-  to.output_m_step = problem.output_m_step;
-  to.output_n_block = problem.output_n_block;
-  to.output_n_step = problem.output_n_step;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.input_blocks = problem.input_blocks;
-  to.input_parameter_strides = problem.input_parameter_strides;
-  to.other_strides = problem.other_strides;
-  to.other_blocks = problem.other_blocks;
-  to.other_parameter_strides = problem.other_parameter_strides;
-  to.output_blocks = problem.output_blocks;
-  to.output_parameter_strides = problem.output_parameter_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.bmm_integers = problem.bmm_integers;
+  to.bmm_blocks = problem.bmm_blocks;
 }
 
 constexpr StepInfo tiled_steps[] = {

@@ -23,15 +23,15 @@ constexpr FieldInfo kFields[] = {
   table::data({"high", FieldInfo::Kind::f32, offsetof(Problem, high), 1}),
   {"is_simple", FieldInfo::Kind::u32, offsetof(Problem, is_simple), 1},
   table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1}),
-  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  {"rank", FieldInfo::Kind::u32, offsetof(Problem, rank), 1},
-  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, sizes), 8},
-  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, input_blocks), 8},
-  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, input_parameter_strides), 8},
-  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, output_blocks), 8},
-  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, output_parameter_strides), 8},
+  table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, fused_elements.output_zero_points), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, fused_elements.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, fused_elements.quant_max), 1}),
+  {"rank", FieldInfo::Kind::u32, offsetof(Problem, fused_elements.rank), 1},
+  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, fused_elements.sizes), 8},
+  {"input_blocks", FieldInfo::Kind::u32, offsetof(Problem, fused_input.input_blocks), 8},
+  {"input_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, fused_input.input_parameter_strides), 8},
+  {"output_blocks", FieldInfo::Kind::u32, offsetof(Problem, fused_output.output_blocks), 8},
+  {"output_parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, fused_output.output_parameter_strides), 8},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -120,7 +120,7 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + dispatch_overhead_us
       + max(Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)))
       / Real(device.bytes_per_us),
-      Integer(problem.numel) * (30 + (1 - Integer(problem.is_simple)) * 100 * Integer(problem.rank))
+      Integer(problem.numel) * (30 + (1 - Integer(problem.is_simple)) * 100 * Integer(problem.fused_elements.rank))
       / Real(device.f32_ops_per_us));
 }
 

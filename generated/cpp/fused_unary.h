@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "fused_elements_fields.h"
+#include "fused_input_fields.h"
+#include "fused_output_fields.h"
 #include "qgen/kernels.h"
 #include "words.h"
 
@@ -54,15 +57,9 @@ struct Problem {
   Required<float> high;
   Required<uint32_t> is_simple;
   Required<uint32_t> input_zero_points;
-  Required<uint32_t> output_zero_points;
-  Required<int32_t> quant_min;
-  Required<int32_t> quant_max;
-  Required<uint32_t> rank;
-  Required<std::array<uint32_t, 8>> sizes;
-  Required<std::array<uint32_t, 8>> input_blocks;
-  Required<std::array<uint32_t, 8>> input_parameter_strides;
-  Required<std::array<uint32_t, 8>> output_blocks;
-  Required<std::array<uint32_t, 8>> output_parameter_strides;
+  fields::FusedElements fused_elements;
+  fields::FusedInput fused_input;
+  fields::FusedOutput fused_output;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -19,14 +19,14 @@ constexpr FieldInfo kFields[] = {
   {"row_units", FieldInfo::Kind::u32, offsetof(Problem, row_units), 1},
   table::data({"tap_units", FieldInfo::Kind::u32, offsetof(Problem, tap_units), 1}),
   table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
 };
 
 // What expressions speak of; behind these, the numbers of the device.

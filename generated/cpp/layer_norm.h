@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "rows_by_workgroups_fields.h"
 
 namespace qgen::generated::layer_norm {
 
@@ -40,8 +41,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> rows;
-  Required<uint32_t> columns;
+  fields::RowsByWorkgroups rows_by_workgroups;
   Required<float> epsilon;
   Required<float> inverse_columns;
   Required<uint32_t> has_weight;

@@ -18,25 +18,25 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
-  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, run_k), 1},
-  {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
+  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.run_k), 1},
+  {"runs", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.runs), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
-  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1}),
-  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1}),
-  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1}),
-  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, quant_max_real), 1}),
-  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, eps), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, symmetric_zero_point), 1}),
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, qparams.mapping), 1, words::kMappingType},
+  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, qparams.range), 1}),
+  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, qparams.half_range), 1}),
+  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_min_real), 1}),
+  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, qparams.quant_max_real), 1}),
+  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, qparams.eps), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, qparams.quant_max), 1}),
+  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, qparams.symmetric_zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -71,17 +71,17 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 Integer scale_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return Integer(problem.m);
+  return Integer(problem.product.m);
 }
 
 Integer zero_point_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return Integer(problem.m);
+  return Integer(problem.product.m);
 }
 
 Integer codes_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return Integer(problem.m) * 16 * ceil_div(Integer(problem.k), 16);
+  return Integer(problem.product.m) * 16 * ceil_div(Integer(problem.product.k), 16);
 }
 
 constexpr ScratchInfo scratch[] = {
@@ -94,17 +94,9 @@ constexpr OperandSource dynamic_quantize_operands[] = {
 void dynamic_quantize_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_quantize::Problem*>(step_problem);
-  to.m = problem.m;
-  to.k = problem.k;
-  to.mapping = problem.mapping;
-  to.range = problem.range;
-  to.half_range = problem.half_range;
-  to.quant_min_real = problem.quant_min_real;
-  to.quant_max_real = problem.quant_max_real;
-  to.eps = problem.eps;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.symmetric_zero_point = problem.symmetric_zero_point;
+  to.m = problem.product.m;
+  to.k = problem.product.k;
+  to.qparams = problem.qparams;
 }
 
 constexpr OperandSource dynamic_fragments_operands[] = {
@@ -114,14 +106,10 @@ constexpr OperandSource dynamic_fragments_operands[] = {
 void dynamic_fragments_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_fragments::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo fragments_steps[] = {
@@ -136,14 +124,10 @@ constexpr OperandSource dynamic_gemv_operands[] = {
 void dynamic_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_gemv::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -159,14 +143,14 @@ constexpr ConditionInfo matrices_conditions[] = {
 int matrices_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.groups) <= 1,
-      Integer(problem.runs) <= 1,
+      Integer(problem.weight_groups.groups) <= 1,
+      Integer(problem.weight_runs.runs) <= 1,
   });
 }
 
 Integer sums_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4);
+  return 4 * Integer(problem.product.m) * ceil_div(Integer(problem.product.n), 4);
 }
 
 constexpr ScratchInfo matrices_scratch[] = {
@@ -179,28 +163,28 @@ constexpr OperandSource q8_linear_coopmat_operands[] = {
 };
 void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.product.k), 16);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  table::set(to.k, whole_k);
+  to.product.m = problem.product.m;
+  to.product.n = problem.product.n;
+  table::set(to.product.k, whole_k);
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  table::set(to.input_scale, Real(1.0));
-  table::set(to.input_zero_point, Integer(0));
-  to.activation = problem.activation;
-  table::set(to.has_bias, Integer(0));
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.m;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.epilogue.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.product.m;
 }
 
 constexpr OperandSource dynamic_finish_operands[] = {
@@ -210,10 +194,9 @@ constexpr OperandSource dynamic_finish_operands[] = {
 void dynamic_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.m = problem.product.m;
+  to.n = problem.product.n;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo matrices_steps[] = {
@@ -229,23 +212,11 @@ constexpr OperandSource dynamic_plain_operands[] = {
 void dynamic_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
-  to.mapping = problem.mapping;
-  to.range = problem.range;
-  to.half_range = problem.half_range;
-  to.quant_min_real = problem.quant_min_real;
-  to.quant_max_real = problem.quant_max_real;
-  to.eps = problem.eps;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.symmetric_zero_point = problem.symmetric_zero_point;
+  to.epilogue = problem.epilogue;
+  to.qparams = problem.qparams;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -259,23 +230,11 @@ constexpr OperandSource dynamic_row_operands[] = {
 void dynamic_row_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_row::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
-  to.mapping = problem.mapping;
-  to.range = problem.range;
-  to.half_range = problem.half_range;
-  to.quant_min_real = problem.quant_min_real;
-  to.quant_max_real = problem.quant_max_real;
-  to.eps = problem.eps;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.symmetric_zero_point = problem.symmetric_zero_point;
+  to.epilogue = problem.epilogue;
+  to.qparams = problem.qparams;
 }
 
 constexpr StepInfo row_steps[] = {
@@ -290,15 +249,11 @@ constexpr OperandSource dynamic_tiled_operands[] = {
 void dynamic_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_tiled::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.groups = problem.groups;
-  to.run_k = problem.run_k;
-  to.runs = problem.runs;
+  to.product = problem.product;
+  to.groups = problem.weight_groups.groups;
+  to.weight_runs = problem.weight_runs;
   to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo tiled_steps[] = {

@@ -8,8 +8,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "epilogue_fields.h"
+#include "product_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
+#include "qparams_fields.h"
+#include "weight_groups_fields.h"
+#include "weight_runs_fields.h"
 
 namespace qgen::generated::linear_dq8ca_q8csw {
 
@@ -46,25 +50,12 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> group_size;
-  Required<uint32_t> groups;
-  Required<uint32_t> run_k;
-  Required<uint32_t> runs;
+  fields::Product product;
+  fields::WeightGroups weight_groups;
+  fields::WeightRuns weight_runs;
   Required<uint32_t> weight_bits;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
-  Required<words::MappingType> mapping;
-  Required<float> range;
-  Required<float> half_range;
-  Required<float> quant_min_real;
-  Required<float> quant_max_real;
-  Required<float> eps;
-  Required<int32_t> quant_min;
-  Required<int32_t> quant_max;
-  Required<int32_t> symmetric_zero_point;
+  fields::Epilogue epilogue;
+  fields::Qparams qparams;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

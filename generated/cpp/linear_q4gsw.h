@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "epilogue_fields.h"
+#include "product_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
+#include "weight_groups_fields.h"
 
 namespace qgen::generated::linear_q4gsw {
 
@@ -42,14 +44,10 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> group_size;
-  Required<uint32_t> groups;
+  fields::Product product;
+  fields::WeightGroups weight_groups;
   Required<uint32_t> weight_bits;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::Epilogue epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -15,11 +15,11 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -45,11 +45,8 @@ constexpr OperandSource weight_only_backward_plain_operands[] = {
 void weight_only_backward_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_backward_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -63,13 +60,13 @@ constexpr ConditionInfo split_16_conditions[] = {
 int split_16_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.n) >= 2048,
+      Integer(problem.product.n) >= 2048,
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return 16 * Integer(problem.m) * Integer(problem.k);
+  return 16 * Integer(problem.product.m) * Integer(problem.product.k);
 }
 
 constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
@@ -79,24 +76,21 @@ constexpr OperandSource weight_only_backward_tiled_operands[] = {
 void weight_only_backward_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_backward_tiled::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   table::set(to.slices, Integer(16));
-  table::set(to.slice_n, 16 * ceil_div(Integer(problem.n), 256));
+  table::set(to.slice_n, 16 * ceil_div(Integer(problem.product.n), 256));
 }
 
 constexpr OperandSource sum_slices_operands[] = {table::scratch(0), table::kNoSource, table::ours(Operand::d_input)};
 void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.k;
+  to.m = problem.product.m;
+  to.n = problem.product.k;
   table::set(to.slices, Integer(16));
-  table::set(to.has_bias, Integer(0));
-  to.activation = words::Activation::none;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = words::Activation::none;
 }
 
 constexpr StepInfo split_16_steps[] = {
@@ -111,36 +105,33 @@ constexpr ConditionInfo split_4_conditions[] = {
 int split_4_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.n) >= 512,
+      Integer(problem.product.n) >= 512,
   });
 }
 
 Integer split_4_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return 4 * Integer(problem.m) * Integer(problem.k);
+  return 4 * Integer(problem.product.m) * Integer(problem.product.k);
 }
 
 constexpr ScratchInfo split_4_scratch[] = {{"partial", DType::f32, split_4_partial_elements}};
 void split_4_weight_only_backward_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_backward_tiled::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_n, 16 * ceil_div(Integer(problem.n), 64));
+  table::set(to.slice_n, 16 * ceil_div(Integer(problem.product.n), 64));
 }
 
 void split_4_sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.k;
+  to.m = problem.product.m;
+  to.n = problem.product.k;
   table::set(to.slices, Integer(4));
-  table::set(to.has_bias, Integer(0));
-  to.activation = words::Activation::none;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = words::Activation::none;
 }
 
 constexpr StepInfo split_4_steps[] = {
@@ -155,13 +146,10 @@ constexpr OperandSource tiled_weight_only_backward_tiled_operands[] = {
 void tiled_weight_only_backward_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_backward_tiled::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   table::set(to.slices, Integer(1));
-  to.slice_n = problem.n;
+  to.slice_n = problem.product.n;
 }
 
 constexpr StepInfo tiled_steps[] = {

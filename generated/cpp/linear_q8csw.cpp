@@ -17,14 +17,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -53,14 +53,10 @@ constexpr OperandSource weight_only_fragments_operands[] = {
 void weight_only_fragments_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_fragments::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo fragments_steps[] = {
@@ -74,14 +70,10 @@ constexpr OperandSource weight_only_gemv_operands[] = {
 void weight_only_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_gemv::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -95,15 +87,11 @@ constexpr OperandSource weight_only_coopmat_operands[] = {
 void weight_only_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
+  to.epilogue = problem.epilogue;
   table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.product.k), 64));
 }
 
 bool weight_only_coopmat_takes(const void* kernel_parameters) {
@@ -122,13 +110,13 @@ constexpr ConditionInfo matrices_split_4_conditions[] = {
 int matrices_split_4_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) >= 512,
+      Integer(problem.product.k) >= 512,
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return 4 * Integer(problem.m) * Integer(problem.n);
+  return 4 * Integer(problem.product.m) * Integer(problem.product.n);
 }
 
 constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
@@ -139,15 +127,12 @@ constexpr OperandSource matrices_split_4_weight_only_coopmat_operands[] = {
 void matrices_split_4_weight_only_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.epilogue.activation;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 256));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.product.k), 256));
 }
 
 bool matrices_split_4_weight_only_coopmat_takes(const void* kernel_parameters) {
@@ -161,11 +146,10 @@ constexpr OperandSource sum_slices_operands[] = {
 void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
+  to.m = problem.product.m;
+  to.n = problem.product.n;
   table::set(to.slices, Integer(4));
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo matrices_split_4_steps[] = {
@@ -181,14 +165,10 @@ constexpr OperandSource weight_only_plain_operands[] = {
 void weight_only_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -202,13 +182,13 @@ constexpr ConditionInfo split_16_conditions[] = {
 int split_16_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) >= 2048,
+      Integer(problem.product.k) >= 2048,
   });
 }
 
 Integer split_16_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return 16 * Integer(problem.m) * Integer(problem.n);
+  return 16 * Integer(problem.product.m) * Integer(problem.product.n);
 }
 
 constexpr ScratchInfo split_16_scratch[] = {{"partial", DType::f32, split_16_partial_elements}};
@@ -219,16 +199,13 @@ constexpr OperandSource weight_only_tiled_operands[] = {
 void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.epilogue.activation;
   table::set(to.slices, Integer(16));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 256));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), 256));
 }
 
 bool weight_only_tiled_takes(const void* kernel_parameters) {
@@ -239,11 +216,10 @@ bool weight_only_tiled_takes(const void* kernel_parameters) {
 void split_16_sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
+  to.m = problem.product.m;
+  to.n = problem.product.n;
   table::set(to.slices, Integer(16));
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo split_16_steps[] = {
@@ -258,23 +234,20 @@ constexpr ConditionInfo split_4_conditions[] = {
 int split_4_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) >= 512,
+      Integer(problem.product.k) >= 512,
   });
 }
 
 void split_4_weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.epilogue.activation;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 64));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), 64));
 }
 
 constexpr StepInfo split_4_steps[] = {
@@ -289,16 +262,12 @@ constexpr OperandSource tiled_weight_only_tiled_operands[] = {
 void tiled_weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
   to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
   table::set(to.slices, Integer(1));
-  to.slice_k = problem.k;
+  to.slice_k = problem.product.k;
 }
 
 bool tiled_weight_only_tiled_takes(const void* kernel_parameters) {

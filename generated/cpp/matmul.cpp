@@ -16,18 +16,18 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, transpose_other), 1},
-  {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
-  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.transpose_other), 1},
+  {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.weight_bits), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_sizes), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.other_batch_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -56,19 +56,14 @@ constexpr OperandSource matmul_gemv_operands[] = {
 void matmul_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<matmul_gemv::Problem*>(step_problem);
-  to.batches = problem.batches;
-  table::set(to.m, Integer(problem.batches) * Integer(problem.m));
-  to.n = problem.n;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  to.matrix_rows = problem.m;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes.batches = problem.bmm_sizes.batches;
+  table::set(to.bmm_sizes.m, Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m));
+  to.bmm_sizes.n = problem.bmm_sizes.n;
+  to.bmm_sizes.k = problem.bmm_sizes.k;
+  to.matmul_kernel = problem.matmul_kernel;
+  to.matrix_rows = problem.bmm_sizes.m;
+  to.epilogue = problem.epilogue;
+  to.matmul_batches = problem.matmul_batches;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -81,20 +76,12 @@ constexpr OperandSource matmul_coopmat_operands[] = {
 void matmul_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<matmul_coopmat::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.matmul_kernel = problem.matmul_kernel;
+  to.epilogue = problem.epilogue;
+  to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.bmm_sizes.k), 64));
 }
 
 bool matmul_coopmat_takes(const void* kernel_parameters) {
@@ -116,16 +103,18 @@ constexpr ConditionInfo matrices_split_4_conditions[] = {
 int matrices_split_4_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer outputs = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
+      * Integer(problem.bmm_sizes.n);
   return table::first_false({
-      Integer(problem.k) >= 512,
+      Integer(problem.bmm_sizes.k) >= 512,
       16 * outputs <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer outputs = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
+      * Integer(problem.bmm_sizes.n);
   return 4 * outputs;
 }
 
@@ -136,20 +125,13 @@ constexpr OperandSource matrices_split_4_matmul_coopmat_operands[] = {
 void matrices_split_4_matmul_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<matmul_coopmat::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.matmul_kernel = problem.matmul_kernel;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.epilogue.activation;
+  to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 256));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.bmm_sizes.k), 256));
 }
 
 bool matrices_split_4_matmul_coopmat_takes(const void* kernel_parameters) {
@@ -163,11 +145,10 @@ constexpr OperandSource sum_slices_operands[] = {
 void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.batches) * Integer(problem.m));
-  to.n = problem.n;
+  table::set(to.m, Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m));
+  to.n = problem.bmm_sizes.n;
   table::set(to.slices, Integer(4));
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo matrices_split_4_steps[] = {
@@ -182,18 +163,10 @@ constexpr OperandSource matmul_plain_operands[] = {
 void matmul_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<matmul_plain::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.matmul_kernel = problem.matmul_kernel;
+  to.epilogue = problem.epilogue;
+  to.matmul_batches = problem.matmul_batches;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -206,18 +179,10 @@ constexpr OperandSource matmul_skinny_operands[] = {
 void matmul_skinny_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<matmul_skinny::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.matmul_kernel = problem.matmul_kernel;
+  to.epilogue = problem.epilogue;
+  to.matmul_batches = problem.matmul_batches;
 }
 
 constexpr StepInfo skinny_steps[] = {
@@ -230,20 +195,12 @@ constexpr OperandSource matmul_tiled_operands[] = {
 void matmul_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<matmul_tiled::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.matmul_kernel = problem.matmul_kernel;
+  to.epilogue = problem.epilogue;
+  to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, Integer(1));
-  to.slice_k = problem.k;
+  to.slice_k = problem.bmm_sizes.k;
 }
 
 bool matmul_tiled_takes(const void* kernel_parameters) {
@@ -265,16 +222,18 @@ constexpr ConditionInfo tiled_split_16_conditions[] = {
 int tiled_split_16_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer outputs = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
+      * Integer(problem.bmm_sizes.n);
   return table::first_false({
-      Integer(problem.k) >= 2048,
+      Integer(problem.bmm_sizes.k) >= 2048,
       64 * outputs <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 Integer tiled_split_16_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer outputs = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
+      * Integer(problem.bmm_sizes.n);
   return 16 * outputs;
 }
 
@@ -285,20 +244,13 @@ constexpr OperandSource tiled_split_16_matmul_tiled_operands[] = {
 void tiled_split_16_matmul_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<matmul_tiled::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.matmul_kernel = problem.matmul_kernel;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.epilogue.activation;
+  to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, Integer(16));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 256));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.bmm_sizes.k), 256));
 }
 
 bool tiled_split_16_matmul_tiled_takes(const void* kernel_parameters) {
@@ -309,11 +261,10 @@ bool tiled_split_16_matmul_tiled_takes(const void* kernel_parameters) {
 void tiled_split_16_sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.batches) * Integer(problem.m));
-  to.n = problem.n;
+  table::set(to.m, Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m));
+  to.n = problem.bmm_sizes.n;
   table::set(to.slices, Integer(16));
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo tiled_split_16_steps[] = {
@@ -332,9 +283,10 @@ constexpr ConditionInfo tiled_split_4_conditions[] = {
 int tiled_split_4_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer outputs = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
+      * Integer(problem.bmm_sizes.n);
   return table::first_false({
-      Integer(problem.k) >= 512,
+      Integer(problem.bmm_sizes.k) >= 512,
       16 * outputs <= Integer(device.max_storage_buffer_bytes),
   });
 }
@@ -342,20 +294,13 @@ int tiled_split_4_first_failing(const SelectionScope& scope) {
 void tiled_split_4_matmul_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<matmul_tiled::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.transpose_other = problem.transpose_other;
-  to.weight_bits = problem.weight_bits;
-  table::set(to.has_bias, Integer(0));
-  to.activation = problem.activation;
-  to.batch_rank = problem.batch_rank;
-  to.batch_sizes = problem.batch_sizes;
-  to.input_batch_strides = problem.input_batch_strides;
-  to.other_batch_strides = problem.other_batch_strides;
+  to.bmm_sizes = problem.bmm_sizes;
+  to.matmul_kernel = problem.matmul_kernel;
+  table::set(to.epilogue.has_bias, Integer(0));
+  to.epilogue.activation = problem.epilogue.activation;
+  to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 64));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.bmm_sizes.k), 64));
 }
 
 constexpr StepInfo tiled_split_4_steps[] = {

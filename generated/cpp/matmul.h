@@ -8,8 +8,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "bmm_sizes_fields.h"
+#include "epilogue_fields.h"
+#include "matmul_batches_fields.h"
+#include "matmul_kernel_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
 
 namespace qgen::generated::matmul {
 
@@ -40,18 +43,10 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> batches;
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> transpose_other;
-  Required<uint32_t> weight_bits;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
-  Required<uint32_t> batch_rank;
-  Required<std::array<uint32_t, 6>> batch_sizes;
-  Required<std::array<uint32_t, 6>> input_batch_strides;
-  Required<std::array<uint32_t, 6>> other_batch_strides;
+  fields::BmmSizes bmm_sizes;
+  fields::MatmulKernel matmul_kernel;
+  fields::Epilogue epilogue;
+  fields::MatmulBatches matmul_batches;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -15,18 +15,18 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, transpose_other), 1},
-  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
-  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.transpose_other), 1},
+  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.weight_bits), 1}),
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_sizes), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.other_batch_strides), 6},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
 };
@@ -119,10 +119,10 @@ int first_failing(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   return table::first_false({
-      Integer(specialization.transposed) == Integer(problem.transpose_other),
+      Integer(specialization.transposed) == Integer(problem.matmul_kernel.transpose_other),
       Integer(specialization.transposed) == 1 || columns >= Integer(specialization.step),
-      Integer(problem.k) % 8 == 0,
-      Integer(problem.n) % 8 == 0 || Integer(specialization.transposed) == 1,
+      Integer(problem.bmm_sizes.k) % 8 == 0,
+      Integer(problem.bmm_sizes.n) % 8 == 0 || Integer(specialization.transposed) == 1,
   });
 }
 
@@ -266,11 +266,13 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) % 64 == 0 ? 1 : 0;
-  values[1] = table::as_constant(choose(Integer(problem.batches) == 1 && Integer(problem.k) % 256 == 0
-      && Integer(problem.n) % 256 == 0, Integer(problem.k), 0));
-  values[2] = table::as_constant(choose(Integer(problem.batches) == 1 && Integer(problem.k) % 256 == 0
-      && Integer(problem.n) % 256 == 0, Integer(problem.n), 0));
+  values[0] = Integer(problem.bmm_sizes.k) % 64 == 0 ? 1 : 0;
+  values[1] = table::as_constant(choose(Integer(problem.bmm_sizes.batches) == 1
+      && Integer(problem.bmm_sizes.k) % 256 == 0 && Integer(problem.bmm_sizes.n) % 256 == 0,
+      Integer(problem.bmm_sizes.k), 0));
+  values[2] = table::as_constant(choose(Integer(problem.bmm_sizes.batches) == 1
+      && Integer(problem.bmm_sizes.k) % 256 == 0 && Integer(problem.bmm_sizes.n) % 256 == 0,
+      Integer(problem.bmm_sizes.n), 0));
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -292,10 +294,10 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.bmm_sizes.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.bmm_sizes.n), columns);
   const Integer tiles = row_tiles * column_tiles;
-  groups[0] = tiles * Integer(problem.batches) * Integer(problem.slices);
+  groups[0] = tiles * Integer(problem.bmm_sizes.batches) * Integer(problem.slices);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -328,8 +330,8 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.bmm_sizes.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.bmm_sizes.n), columns);
   const Integer tiles = row_tiles * column_tiles;
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
@@ -342,12 +344,12 @@ Real cost(const SelectionScope& scope) {
       + 2 * (rows + columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
       + Real(fit.epilogue_ops) * rows * columns / Real(device.f32_ops_per_us));
   const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 16384 / (rows * columns)));
-  const Integer passes = ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices),
+  const Integer passes = ceil_div(tiles * Integer(problem.bmm_sizes.batches) * Integer(problem.slices),
       Integer(device.compute_units));
   const Real exposed_latency_us = steps * Real(fit.step_us) / min(passes, fitting);
   return Real(device.launch_us)
-      + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) * 2 / Real(device.bytes_per_us)
-      + Real(fit.begin_us) + passes * (product_us + exposed_latency_us);
+      + Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.n) * Integer(problem.bmm_sizes.k) * 2
+      / Real(device.bytes_per_us) + Real(fit.begin_us) + passes * (product_us + exposed_latency_us);
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -357,13 +359,15 @@ constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(2, Operand::bias, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_911dcf6e[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 116}};
+constexpr BlockField push_constants_b77b8e46[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, bmm_sizes.batches), 116},
+};
 constexpr SpecializationSlot slots_f04dc050[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9},
 };
-constexpr InterfaceInfo binds_1aafedc6 = {
+constexpr InterfaceInfo binds_1a956c57 = {
     .bindings = bindings_cffcf8af,
-    .push_constants = push_constants_911dcf6e,
+    .push_constants = push_constants_b77b8e46,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f04dc050,
 };
@@ -397,9 +401,9 @@ constexpr BindingInfo bindings_e5de9292[] = {
   table::buffer(1, Operand::other, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_4fb4151a = {
+constexpr InterfaceInfo binds_c94091d1 = {
     .bindings = bindings_e5de9292,
-    .push_constants = push_constants_911dcf6e,
+    .push_constants = push_constants_b77b8e46,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f04dc050,
 };
@@ -436,12 +440,12 @@ enum Interface : uint16_t {
   uses_d256e703,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1aafedc6, workgroup_89e9f61d, shared_bytes_83dd542c, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_2cc7c6eb
-  {&binds_4fb4151a, workgroup_89e9f61d, shared_bytes_90041954, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_3f34b44f
-  {&binds_4fb4151a, workgroup_89e9f61d, shared_bytes_f96b556a, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_4b8a9f02
-  {&binds_1aafedc6, workgroup_89e9f61d, shared_bytes_90041954, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_9e0f4f2d
-  {&binds_1aafedc6, workgroup_89e9f61d, shared_bytes_f96b556a, needs_02cea52f, matrices_of_rows_160641bb},  // uses_a21d7469
-  {&binds_4fb4151a, workgroup_89e9f61d, shared_bytes_83dd542c, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_d256e703
+  {&binds_1a956c57, workgroup_89e9f61d, shared_bytes_83dd542c, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_2cc7c6eb
+  {&binds_c94091d1, workgroup_89e9f61d, shared_bytes_90041954, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_3f34b44f
+  {&binds_c94091d1, workgroup_89e9f61d, shared_bytes_f96b556a, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_4b8a9f02
+  {&binds_1a956c57, workgroup_89e9f61d, shared_bytes_90041954, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_9e0f4f2d
+  {&binds_1a956c57, workgroup_89e9f61d, shared_bytes_f96b556a, needs_02cea52f, matrices_of_rows_160641bb},  // uses_a21d7469
+  {&binds_c94091d1, workgroup_89e9f61d, shared_bytes_83dd542c, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_d256e703
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -15,19 +15,19 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, transpose_other), 1},
-  {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.transpose_other), 1},
+  {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.weight_bits), 1},
   {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
-  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_sizes), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.other_batch_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -110,12 +110,14 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(specialization.transposed) == Integer(problem.transpose_other),
-      Integer(problem.k) * Integer(problem.weight_bits) % 128 == 0,
-      Integer(specialization.transposed) == 1 || Integer(problem.n) * Integer(problem.weight_bits) % 128 == 0,
+      Integer(specialization.transposed) == Integer(problem.matmul_kernel.transpose_other),
+      Integer(problem.bmm_sizes.k) * Integer(problem.matmul_kernel.weight_bits) % 128 == 0,
+      Integer(specialization.transposed) == 1
+          || Integer(problem.bmm_sizes.n) * Integer(problem.matmul_kernel.weight_bits) % 128 == 0,
       Integer(specialization.rows) == 1
-          || (Integer(problem.m) > 1
-          && (Integer(problem.batches) == 1 || Integer(problem.matrix_rows) % Integer(specialization.rows) == 0)),
+          || (Integer(problem.bmm_sizes.m) > 1
+          && (Integer(problem.bmm_sizes.batches) == 1
+          || Integer(problem.matrix_rows) % Integer(specialization.rows) == 0)),
   });
 }
 
@@ -181,9 +183,9 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.n),
+  groups[0] = ceil_div(Integer(problem.bmm_sizes.n),
       Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns))
-      * ceil_div(Integer(problem.m), Integer(specialization.rows));
+      * ceil_div(Integer(problem.bmm_sizes.m), Integer(specialization.rows));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -215,25 +217,27 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer row_groups = ceil_div(Integer(problem.m), Integer(specialization.rows));
+  const Integer row_groups = ceil_div(Integer(problem.bmm_sizes.m), Integer(specialization.rows));
   const Real idle_times = max(Real(1.0),
-      Integer(specialization.group_team) * Real(128.0) / max(1, Integer(problem.k) * Integer(problem.weight_bits)));
-  const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
-      / Real(device.bytes_per_us);
+      Integer(specialization.group_team) * Real(128.0)
+      / max(1, Integer(problem.bmm_sizes.k) * Integer(problem.matmul_kernel.weight_bits)));
+  const Real weight_us = Integer(problem.bmm_sizes.n) * Integer(problem.bmm_sizes.k)
+      * Integer(problem.matmul_kernel.weight_bits) / Real(8.0) / Real(device.bytes_per_us);
   const Real exposed_latency = Real(2048.0) * Integer(device.compute_units)
       / max(1,
-      Integer(problem.n)
-      * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)));
+      Integer(problem.bmm_sizes.n)
+      * min(Integer(specialization.group_team),
+      ceil_div(Integer(problem.bmm_sizes.k) * Integer(problem.matmul_kernel.weight_bits), 128)));
   const Real read_times = choose(Integer(specialization.transposed) == 1, Real(1.0),
-      Real(fit.row_reads) * Real(16.0) / Integer(problem.weight_bits)
+      Real(fit.row_reads) * Real(16.0) / Integer(problem.matmul_kernel.weight_bits)
       * choose(Integer(specialization.columns) == 4, Real(fit.narrow_reads), Real(1.0)));
   const Real piece_latency = Real(2048.0) * Integer(device.compute_units)
       / max(1,
-      ceil_div(Integer(problem.n), Integer(specialization.columns))
-      * min(Integer(specialization.group_team), Integer(problem.k)));
+      ceil_div(Integer(problem.bmm_sizes.n), Integer(specialization.columns))
+      * min(Integer(specialization.group_team), Integer(problem.bmm_sizes.k)));
   const Real products_us = max(weight_us
       * max(row_groups * read_times, choose(Integer(specialization.transposed) == 1, exposed_latency, piece_latency)),
-      idle_times * row_groups * Integer(problem.n) * Integer(problem.k)
+      idle_times * row_groups * Integer(problem.bmm_sizes.n) * Integer(problem.bmm_sizes.k)
       * (3
       + Integer(specialization.rows)
       * (Real(fit.row_ops)
@@ -252,11 +256,13 @@ constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(2, Operand::bias, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_e224d509[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 112}};
+constexpr BlockField push_constants_4f805cf7[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, bmm_sizes.batches), 112},
+};
 constexpr SpecializationSlot slots_37ba095e[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}};
-constexpr InterfaceInfo binds_f91d0fed = {
+constexpr InterfaceInfo binds_a7024fda = {
     .bindings = bindings_cffcf8af,
-    .push_constants = push_constants_e224d509,
+    .push_constants = push_constants_4f805cf7,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_37ba095e,
 };
@@ -286,11 +292,11 @@ enum Interface : uint16_t {
   uses_f04f57c4,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839, bit(Feature::storage_buffer_16bit)},  // uses_5706986d
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, needs_8abd1557},  // uses_69b6d34a
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, needs_da12aeee},  // uses_a8441b6c
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, needs_13ac8119},  // uses_b6e86fe6
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839},  // uses_f04f57c4
+  {&binds_a7024fda, workgroup_fae1aaa8, shared_bytes_a4ff2839, bit(Feature::storage_buffer_16bit)},  // uses_5706986d
+  {&binds_a7024fda, workgroup_fae1aaa8, shared_bytes_a5c1e070, needs_8abd1557},  // uses_69b6d34a
+  {&binds_a7024fda, workgroup_fae1aaa8, shared_bytes_a5c1e070, needs_da12aeee},  // uses_a8441b6c
+  {&binds_a7024fda, workgroup_fae1aaa8, shared_bytes_a5c1e070, needs_13ac8119},  // uses_b6e86fe6
+  {&binds_a7024fda, workgroup_fae1aaa8, shared_bytes_a4ff2839},  // uses_f04f57c4
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -15,18 +15,18 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, transpose_other), 1},
-  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
-  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.transpose_other), 1},
+  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.weight_bits), 1}),
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_sizes), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.other_batch_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -84,7 +84,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.k) <= 1000000 || !device.is_cpu,
+      Integer(problem.bmm_sizes.k) <= 1000000 || !device.is_cpu,
   });
 }
 
@@ -124,7 +124,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer made = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
   groups[0] = ceil_div(made, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -156,14 +156,14 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real product_ops = choose(Integer(problem.transpose_other) == 1, Real(fit.apart_ops),
+  const Real product_ops = choose(Integer(problem.matmul_kernel.transpose_other) == 1, Real(fit.apart_ops),
       choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops)));
-  const Real products_per_us = choose(Integer(problem.transpose_other) == 1, Real(fit.apart_per_us),
+  const Real products_per_us = choose(Integer(problem.matmul_kernel.transpose_other) == 1, Real(fit.apart_per_us),
       choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us), Real(fit.reals_per_us)));
-  const Integer made = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
   return Real(device.launch_us)
-      + max(product_ops * made * (Integer(problem.k) + Real(fit.begin_products)) / Real(device.f32_ops_per_us),
-      Integer(problem.k) / products_per_us)
+      + max(product_ops * made * (Integer(problem.bmm_sizes.k) + Real(fit.begin_products))
+      / Real(device.f32_ops_per_us), Integer(problem.bmm_sizes.k) / products_per_us)
       + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
@@ -174,11 +174,13 @@ constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(2, Operand::bias, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_fcf46cb5[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 108}};
+constexpr BlockField push_constants_20ace141[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, bmm_sizes.batches), 108},
+};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_6f8a235a = {
+constexpr InterfaceInfo binds_55bdab94 = {
     .bindings = bindings_cffcf8af,
-    .push_constants = push_constants_fcf46cb5,
+    .push_constants = push_constants_20ace141,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_37943515,
 };
@@ -190,9 +192,9 @@ enum Interface : uint16_t {
   uses_fa184cef,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_02883f4c
-  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e32846f0
-  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_fa184cef
+  {&binds_55bdab94, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_02883f4c
+  {&binds_55bdab94, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e32846f0
+  {&binds_55bdab94, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_fa184cef
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -15,18 +15,18 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, transpose_other), 1},
-  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
-  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
+  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.transpose_other), 1},
+  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.weight_bits), 1}),
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_sizes), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.other_batch_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -95,9 +95,9 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.m) <= 128,
-      Integer(problem.transpose_other) == 1,
-      Integer(problem.k) % 8 == 0,
+      Integer(problem.bmm_sizes.m) <= 128,
+      Integer(problem.matmul_kernel.transpose_other) == 1,
+      Integer(problem.bmm_sizes.k) % 8 == 0,
   });
 }
 
@@ -169,13 +169,15 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer k_bytes = 2 * Integer(problem.k);
+  const Integer k_bytes = 2 * Integer(problem.bmm_sizes.k);
   values[0] = table::as_constant(choose(k_bytes == 0, 1,
       choose(k_bytes % 1024 == 0, 1024, choose(k_bytes % 512 == 0, Integer(512), Integer(1)))));
-  values[1] = table::as_constant(choose(Integer(problem.batches) == 1 && Integer(problem.k) % 256 == 0
-      && Integer(problem.n) % 256 == 0, Integer(problem.k), 0));
-  values[2] = table::as_constant(choose(Integer(problem.batches) == 1 && Integer(problem.k) % 256 == 0
-      && Integer(problem.n) % 256 == 0, Integer(problem.n), 0));
+  values[1] = table::as_constant(choose(Integer(problem.bmm_sizes.batches) == 1
+      && Integer(problem.bmm_sizes.k) % 256 == 0 && Integer(problem.bmm_sizes.n) % 256 == 0,
+      Integer(problem.bmm_sizes.k), 0));
+  values[2] = table::as_constant(choose(Integer(problem.bmm_sizes.batches) == 1
+      && Integer(problem.bmm_sizes.k) % 256 == 0 && Integer(problem.bmm_sizes.n) % 256 == 0,
+      Integer(problem.bmm_sizes.n), 0));
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -195,8 +197,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& problem = table::problem<Problem>(scope);
   const Integer columns = Integer(specialization.blocks_m) * Integer(parameters.matrix_m);
   const Integer rows = Integer(specialization.blocks_n) * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
-  groups[0] = tiles * Integer(problem.batches);
+  const Integer tiles = ceil_div(Integer(problem.bmm_sizes.m), rows) * ceil_div(Integer(problem.bmm_sizes.n), columns);
+  groups[0] = tiles * Integer(problem.bmm_sizes.batches);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -225,23 +227,24 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   const Integer columns = Integer(specialization.blocks_m) * Integer(parameters.matrix_m);
   const Integer rows = Integer(specialization.blocks_n) * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  const Integer tiles = ceil_div(Integer(problem.bmm_sizes.m), rows) * ceil_div(Integer(problem.bmm_sizes.n), columns);
   const Integer part_bytes = max((rows + columns) * (Integer(specialization.step) + 16), rows * (4 * columns + 16));
-  const Integer passes = ceil_div(tiles * Integer(problem.batches), Integer(device.compute_units));
+  const Integer passes = ceil_div(tiles * Integer(problem.bmm_sizes.batches), Integer(device.compute_units));
   const Integer made = passes * Integer(device.compute_units);
-  const Real fetch_us = made * (rows + columns) * 2 * Integer(problem.k)
-      * choose(Integer(problem.m) > rows, Real(fit.again_factor), 1)
+  const Real fetch_us = made * (rows + columns) * 2 * Integer(problem.bmm_sizes.k)
+      * choose(Integer(problem.bmm_sizes.m) > rows, Real(fit.again_factor), 1)
       / (Real(fit.cache_speedup) * Real(device.bytes_per_us));
   const Real cpu_us = choose(device.is_cpu,
-      made * rows * columns * Integer(problem.k) * Real(16.0) / Real(device.f16_matrix_ops_per_us), 0);
-  const Integer k_bytes = 2 * Integer(problem.k);
+      made * rows * columns * Integer(problem.bmm_sizes.k) * Real(16.0) / Real(device.f16_matrix_ops_per_us), 0);
+  const Integer k_bytes = 2 * Integer(problem.bmm_sizes.k);
   const Integer turns = ceil_div(k_bytes, Integer(specialization.parts_count) * Integer(specialization.step));
   const Integer fitting = max(1,
       min(Integer(device.shared_memory_bytes) / (Integer(specialization.parts_count) * part_bytes),
       max(1, 2048 / Integer(specialization.parts_workgroup))));
   return Real(device.launch_us)
-      + max(Integer(problem.batches) * Integer(problem.n) * 2 * Integer(problem.k) / Real(device.bytes_per_us),
-      fetch_us) + ceil_div(passes, fitting) * (Real(fit.tile_us) + turns * Real(fit.turn_us)) + cpu_us;
+      + max(Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.n) * 2 * Integer(problem.bmm_sizes.k)
+      / Real(device.bytes_per_us), fetch_us)
+      + ceil_div(passes, fitting) * (Real(fit.tile_us) + turns * Real(fit.turn_us)) + cpu_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -251,11 +254,13 @@ constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(2, Operand::bias, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_fcf46cb5[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 108}};
+constexpr BlockField push_constants_20ace141[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, bmm_sizes.batches), 108},
+};
 constexpr SpecializationSlot slots_c6550408[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}};
-constexpr InterfaceInfo binds_25f0e25c = {
+constexpr InterfaceInfo binds_c1654177 = {
     .bindings = bindings_cffcf8af,
-    .push_constants = push_constants_fcf46cb5,
+    .push_constants = push_constants_20ace141,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_c6550408,
 };
@@ -296,9 +301,9 @@ enum Interface : uint16_t {
   uses_ab7d5a7d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_25f0e25c, workgroup_c66f7e18, shared_bytes_60d93c37, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_0f37477d
-  {&binds_25f0e25c, workgroup_c66f7e18, shared_bytes_487c4489, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_68686abf
-  {&binds_25f0e25c, workgroup_c66f7e18, shared_bytes_640bef86, needs_02cea52f, matrices_of_rows_160641bb},  // uses_ab7d5a7d
+  {&binds_c1654177, workgroup_c66f7e18, shared_bytes_60d93c37, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_0f37477d
+  {&binds_c1654177, workgroup_c66f7e18, shared_bytes_487c4489, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_68686abf
+  {&binds_c1654177, workgroup_c66f7e18, shared_bytes_640bef86, needs_02cea52f, matrices_of_rows_160641bb},  // uses_ab7d5a7d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -15,18 +15,18 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1}),
-  table::data({"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, transpose_other), 1}),
-  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
-  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
-  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.batches), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
+  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1}),
+  table::data({"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.transpose_other), 1}),
+  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.weight_bits), 1}),
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
+  table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_rank), 1}),
+  {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_sizes), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.other_batch_strides), 6},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
 };
@@ -102,8 +102,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches)
+  const Integer tiles = ceil_div(Integer(problem.bmm_sizes.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.bmm_sizes.n), 16 * Integer(parameters.side)) * Integer(problem.bmm_sizes.batches)
       * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
@@ -130,8 +130,8 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches)
+  const Integer tiles = ceil_div(Integer(problem.bmm_sizes.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.bmm_sizes.n), 16 * Integer(parameters.side)) * Integer(problem.bmm_sizes.batches)
       * Integer(problem.slices);
   const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
       * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.slice_k) + Real(fit.begin_products))
@@ -146,10 +146,12 @@ constexpr BindingInfo bindings_e5de9292[] = {
   table::buffer(1, Operand::other, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_911dcf6e[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 116}};
-constexpr InterfaceInfo binds_58fa973f = {
+constexpr BlockField push_constants_b77b8e46[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, bmm_sizes.batches), 116},
+};
+constexpr InterfaceInfo binds_4db1affb = {
     .bindings = bindings_e5de9292,
-    .push_constants = push_constants_911dcf6e,
+    .push_constants = push_constants_b77b8e46,
     .push_constants_bytes = sizeof(PushConstants),
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
@@ -161,9 +163,9 @@ constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(2, Operand::bias, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_a32463c2 = {
+constexpr InterfaceInfo binds_50277def = {
     .bindings = bindings_cffcf8af,
-    .push_constants = push_constants_911dcf6e,
+    .push_constants = push_constants_b77b8e46,
     .push_constants_bytes = sizeof(PushConstants),
 };
 enum Interface : uint16_t {
@@ -177,14 +179,14 @@ enum Interface : uint16_t {
   uses_cb265629,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_0bfdc7af
-  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_209e0cce
-  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_3968832f
-  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_6cb446d3
-  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_761d71af
-  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_8b76e230
-  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_b4579fb8
-  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_cb265629
+  {&binds_4db1affb, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_0bfdc7af
+  {&binds_4db1affb, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_209e0cce
+  {&binds_50277def, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_3968832f
+  {&binds_4db1affb, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_6cb446d3
+  {&binds_50277def, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_761d71af
+  {&binds_50277def, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_8b76e230
+  {&binds_50277def, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_b4579fb8
+  {&binds_4db1affb, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_cb265629
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -13,14 +13,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
   {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 12},
   {"window_taps", FieldInfo::Kind::u32, offsetof(Problem, window_taps), 1},
@@ -149,13 +149,13 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_07d1ef40[] = {
-  {offsetof(ProblemBuffer, input_sides), offsetof(Problem, input_sides), 176},
+constexpr BlockField problem_buffer_dc4bc2f3[] = {
+  {offsetof(ProblemBuffer, input_sides), offsetof(Problem, window.input_sides), 176},
 };
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_6d8d5b9f = {
+constexpr InterfaceInfo binds_bc8be2f1 = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_07d1ef40,
+    .problem_buffer = problem_buffer_dc4bc2f3,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -167,9 +167,9 @@ enum Interface : uint16_t {
   uses_f546f7d4,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_1509b878
-  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_17976bcf
-  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_f546f7d4
+  {&binds_bc8be2f1, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_1509b878
+  {&binds_bc8be2f1, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_17976bcf
+  {&binds_bc8be2f1, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_f546f7d4
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

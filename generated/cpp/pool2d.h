@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "window_fields.h"
 
 namespace qgen::generated::pool2d {
 
@@ -36,14 +37,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
+  fields::Window window;
   Required<uint32_t> numel;
   Required<std::array<uint32_t, 12>> dividers;
   Required<uint32_t> window_taps;

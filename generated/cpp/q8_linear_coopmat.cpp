@@ -19,26 +19,27 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -134,14 +135,14 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
+  const bool rows_are_vectors = Integer(problem.product.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
   const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors;
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer bands = ceil_div(row_tiles, 8);
   return table::first_false({
       column_tiles <= 65535,
@@ -278,18 +279,20 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
-  values[6] = Integer(problem.k) > 0 && Integer(problem.k) % 128 == 0 && Integer(problem.slice_k) % 128 == 0 ? 1 : 0;
-  values[7] = Integer(problem.matrix_rows) % 4 == 0 || Integer(problem.matrix_rows) == Integer(problem.m) ? 1 : 0;
-  values[8] = table::as_constant(choose(Integer(problem.k) % 256 == 0 && Integer(problem.n) % 256 == 0,
-      Integer(problem.k), 0));
-  values[9] = table::as_constant(choose(Integer(problem.k) % 256 == 0 && Integer(problem.n) % 256 == 0,
-      Integer(problem.n), 0));
+  values[0] = Integer(problem.product.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.product.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.product.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
+  values[6] = Integer(problem.product.k) > 0 && Integer(problem.product.k) % 128 == 0
+      && Integer(problem.slice_k) % 128 == 0 ? 1 : 0;
+  values[7] = Integer(problem.int8_layer.matrix_rows) % 4 == 0
+      || Integer(problem.int8_layer.matrix_rows) == Integer(problem.product.m) ? 1 : 0;
+  values[8] = table::as_constant(choose(Integer(problem.product.k) % 256 == 0 && Integer(problem.product.n) % 256 == 0,
+      Integer(problem.product.k), 0));
+  values[9] = table::as_constant(choose(Integer(problem.product.k) % 256 == 0 && Integer(problem.product.n) % 256 == 0,
+      Integer(problem.product.n), 0));
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -315,8 +318,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer bands = ceil_div(row_tiles, 8);
   const Integer band_rows = ceil_div(row_tiles, bands);
   groups[0] = band_rows;
@@ -364,8 +367,8 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer tiles = row_tiles * column_tiles;
   const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
   const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
@@ -392,13 +395,14 @@ Real cost(const SelectionScope& scope) {
       && !(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16), Real(fit.exposed_share), 1);
   const Real step_wait_factor = choose(passes * Integer(specialization.subgroups_workgroup) <= 128,
       Real(fit.low_occupancy), 1);
-  const Integer results = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
+  const Integer results = Integer(problem.product.m) * Integer(problem.product.n) * Integer(problem.slices);
   const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us) * step_wait_factor
       + passes * Integer(device.compute_units) * tile_us
       + results
       * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
       + Real(fit.result_ops) / Real(device.f32_ops_per_us));
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) + tiles_us;
+  return Real(device.launch_us) + Integer(problem.product.n) * Integer(problem.product.k) / Real(device.bytes_per_us)
+      + tiles_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -407,14 +411,14 @@ constexpr BindingInfo bindings_b9f8727a[] = {
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
+constexpr BlockField push_constants_74da0a64[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 80}};
 constexpr SpecializationSlot slots_894df786[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11}, {12, 12},
   {13, 13}, {14, 14}, {15, 15},
 };
-constexpr InterfaceInfo binds_ceb92c19 = {
+constexpr InterfaceInfo binds_488380d5 = {
     .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_17588858,
+    .push_constants = push_constants_74da0a64,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_894df786,
 };
@@ -449,9 +453,9 @@ constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(6, Operand::table, Access::read),
   table::buffer(7, Operand::residual, Access::read),
 };
-constexpr InterfaceInfo binds_c051005b = {
+constexpr InterfaceInfo binds_46edd5ae = {
     .bindings = bindings_5385249c,
-    .push_constants = push_constants_17588858,
+    .push_constants = push_constants_74da0a64,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_894df786,
 };
@@ -492,9 +496,9 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_12e0bf24 = {
+constexpr InterfaceInfo binds_75d4d0e2 = {
     .bindings = bindings_591d2940,
-    .push_constants = push_constants_17588858,
+    .push_constants = push_constants_74da0a64,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_894df786,
 };
@@ -555,26 +559,26 @@ enum Interface : uint16_t {
   uses_fc5d1c7f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_603ea8e6, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_11e11f61
-  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_24e97029, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_1c81f35a
-  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_2c39c20b
-  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_310ae70e
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_24e97029, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_449fee49
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_4ba6e232
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_54861616
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_24e97029, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_637c7325
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_77d480d8
-  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_78133b20
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_9d3b421e
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_a46e8b58
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_a54de334
-  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_5af29629, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_ae8908fc
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_bc97f552
-  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_bd59ba6b
-  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_d35d617c
-  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_ef5c4d5d
-  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_de498cbe, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_faf465d9
-  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_fc5d1c7f
+  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_603ea8e6, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_11e11f61
+  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_24e97029, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_1c81f35a
+  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_2c39c20b
+  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_310ae70e
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_24e97029, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_449fee49
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_4ba6e232
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_54861616
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_24e97029, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_637c7325
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_77d480d8
+  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_78133b20
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_9d3b421e
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_a46e8b58
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_a54de334
+  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_5af29629, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_ae8908fc
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_bc97f552
+  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_bd59ba6b
+  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_d35d617c
+  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_ef5c4d5d
+  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_de498cbe, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_faf465d9
+  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_fc5d1c7f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

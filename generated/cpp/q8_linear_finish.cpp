@@ -18,24 +18,25 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1}),
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
@@ -102,7 +103,7 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.m) * ceil_div(Integer(problem.n), 4) <= 4294901760,
+      Integer(problem.product.m) * ceil_div(Integer(problem.product.n), 4) <= 4294901760,
   });
 }
 
@@ -131,12 +132,12 @@ constexpr uint32_t kSpecializations[] = {128};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[0] = Integer(problem.product.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.product.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.product.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -156,7 +157,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m) * ceil_div(Integer(problem.n), 4), Integer(specialization.workgroup));
+  groups[0] = ceil_div(Integer(problem.product.m) * ceil_div(Integer(problem.product.n), 4),
+      Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -180,7 +182,7 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   return Real(device.launch_us)
       + choose(parameters.output_dtype == DType::i8, Real(fit.begin_us), Real(fit.real_begin_us))
-      + Integer(problem.m) * Integer(problem.n)
+      + Integer(problem.product.m) * Integer(problem.product.n)
       * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us);
 }
 
@@ -192,11 +194,11 @@ constexpr BindingInfo bindings_8055db57[] = {
   table::buffer(5, Operand::bias, Access::read),
   table::buffer(6, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_cbbde46b[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 76}};
+constexpr BlockField push_constants_685106fe[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 76}};
 constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_2866f893 = {
+constexpr InterfaceInfo binds_ec3eb33f = {
     .bindings = bindings_8055db57,
-    .push_constants = push_constants_cbbde46b,
+    .push_constants = push_constants_685106fe,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f597f04b,
 };
@@ -211,9 +213,9 @@ constexpr BindingInfo bindings_67552040[] = {
   table::buffer(5, Operand::bias, Access::read),
   table::buffer(6, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_3313620c = {
+constexpr InterfaceInfo binds_69aa7f0e = {
     .bindings = bindings_67552040,
-    .push_constants = push_constants_cbbde46b,
+    .push_constants = push_constants_685106fe,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f597f04b,
 };
@@ -226,12 +228,12 @@ enum Interface : uint16_t {
   uses_d80eec4d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_2866f893, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_1e033c8e
-  {&binds_3313620c, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_4bd61884
-  {&binds_2866f893, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_57e75a54
-  {&binds_2866f893, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_9e3279d6
-  {&binds_3313620c, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_b3265573
-  {&binds_3313620c, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_d80eec4d
+  {&binds_ec3eb33f, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_1e033c8e
+  {&binds_69aa7f0e, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_4bd61884
+  {&binds_ec3eb33f, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_57e75a54
+  {&binds_ec3eb33f, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_9e3279d6
+  {&binds_69aa7f0e, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_b3265573
+  {&binds_69aa7f0e, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_d80eec4d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

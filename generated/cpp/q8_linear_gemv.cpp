@@ -19,24 +19,25 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -134,11 +135,11 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
+  const bool rows_are_vectors = Integer(problem.product.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
   const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors;
   return table::first_false({
-      Integer(problem.m) >= 1 && Integer(problem.m) <= Integer(parameters.rows)
-          && (Integer(parameters.rows) == 1 || 2 * Integer(problem.m) > Integer(parameters.rows)),
+      Integer(problem.product.m) >= 1 && Integer(problem.product.m) <= Integer(parameters.rows)
+          && (Integer(parameters.rows) == 1 || 2 * Integer(problem.product.m) > Integer(parameters.rows)),
       reads_as_k_lies,
   });
 }
@@ -192,12 +193,12 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[0] = Integer(problem.product.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.product.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.product.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -218,7 +219,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(ceil_div(Integer(problem.n), 4),
+  groups[0] = ceil_div(ceil_div(Integer(problem.product.n), 4),
       Integer(specialization.group_workgroup) / Integer(specialization.group_team));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -252,17 +253,17 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real weight_us = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+  const Real weight_us = Integer(problem.product.n) * Integer(problem.product.k) / Real(device.bytes_per_us)
       * max(1,
       Real(fit.bytes_in_flight)
-      * choose(Integer(problem.n) * Integer(problem.k) > Integer(device.cache_bytes), Real(fit.from_memory), 1)
-      * Integer(device.compute_units)
-      / (max(1, ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team)) * 64));
-  const Real products_us = Integer(problem.n) * Integer(problem.k)
+      * choose(Integer(problem.product.n) * Integer(problem.product.k) > Integer(device.cache_bytes),
+      Real(fit.from_memory), 1) * Integer(device.compute_units)
+      / (max(1, ceil_div(Integer(problem.product.n), 4) * Integer(specialization.group_team)) * 64));
+  const Real products_us = Integer(problem.product.n) * Integer(problem.product.k)
       * (Integer(parameters.rows) * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
       + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0)) / Real(device.int8_ops_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + Integer(parameters.rows) * Real(fit.sum_us)
-      + ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team) * Integer(parameters.rows)
+      + ceil_div(Integer(problem.product.n), 4) * Integer(specialization.group_team) * Integer(parameters.rows)
       * Real(fit.sum_ops) / Real(device.int8_ops_per_us) + weight_us + products_us;
 }
 
@@ -277,13 +278,13 @@ constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(6, Operand::table, Access::read),
   table::buffer(7, Operand::residual, Access::read),
 };
-constexpr BlockField push_constants_316f5cdd[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 72}};
+constexpr BlockField push_constants_d3e12aca[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 72}};
 constexpr SpecializationSlot slots_3522eecc[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
 };
-constexpr InterfaceInfo binds_bde0215a = {
+constexpr InterfaceInfo binds_02dd698a = {
     .bindings = bindings_5385249c,
-    .push_constants = push_constants_316f5cdd,
+    .push_constants = push_constants_d3e12aca,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
@@ -303,9 +304,9 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_db2074eb = {
+constexpr InterfaceInfo binds_cfe29607 = {
     .bindings = bindings_591d2940,
-    .push_constants = push_constants_316f5cdd,
+    .push_constants = push_constants_d3e12aca,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
@@ -357,46 +358,46 @@ enum Interface : uint16_t {
   uses_fe3f0bb7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c8f63c98, needs_9045f5fb},  // uses_029321af
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1, bit(Feature::storage_buffer_8bit)},  // uses_0a95634e
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1, needs_65524ca1},  // uses_0a978a70
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be},  // uses_1a94c76b
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1, needs_65524ca1},  // uses_2238bc6d
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be, needs_f3718fc4},  // uses_22616d1b
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c8f63c98, needs_65524ca1},  // uses_24b3d6b2
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c8f63c98, needs_65524ca1},  // uses_2572016b
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1, needs_65524ca1},  // uses_25ce1337
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_a1e7d5d9, bit(Feature::storage_buffer_8bit)},  // uses_29f30ce7
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be, needs_9045f5fb},  // uses_2a8423c1
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_08e61f3c},  // uses_37f2a2be
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1, bit(Feature::storage_buffer_16bit)},  // uses_3eeb8040
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_f3718fc4},  // uses_3f8e2715
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_08e61f3c},  // uses_4052b8ce
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_08e61f3c},  // uses_41c815d8
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be, needs_65524ca1},  // uses_44599ab8
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be, needs_65524ca1},  // uses_4a711100
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1, needs_9045f5fb},  // uses_4b939fd9
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1},  // uses_5c573e17
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_08e61f3c, bit(Feature::storage_buffer_16bit)},  // uses_7244ecc0
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c8f63c98, needs_f3718fc4},  // uses_791f2e40
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be},  // uses_8bbc504f
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_9045f5fb},  // uses_90ff7996
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_65524ca1},  // uses_9d3ae975
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c8f63c98, needs_65524ca1},  // uses_a6de8721
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_65524ca1},  // uses_ada82f0b
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_a1e7d5d9},  // uses_b4b74059
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1},  // uses_b8c094dc
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be, bit(Feature::storage_buffer_16bit)},  // uses_ba9c19ee
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1},  // uses_bf782f77
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_a1e7d5d9},  // uses_c21ee9d6
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_65524ca1},  // uses_c2347863
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_08e61f3c, bit(Feature::storage_buffer_8bit)},  // uses_cfa7c292
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be, needs_65524ca1},  // uses_d000aa26
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_a1e7d5d9, bit(Feature::storage_buffer_16bit)},  // uses_dd16badd
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_a1e7d5d9},  // uses_f3f65aec
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1, needs_f3718fc4},  // uses_f4432f5b
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be, bit(Feature::storage_buffer_8bit)},  // uses_fdec3680
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be},  // uses_fe3f0bb7
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_c8f63c98, needs_9045f5fb},  // uses_029321af
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_c86f75b1, bit(Feature::storage_buffer_8bit)},  // uses_0a95634e
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_c86f75b1, needs_65524ca1},  // uses_0a978a70
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_12e421be},  // uses_1a94c76b
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_c86f75b1, needs_65524ca1},  // uses_2238bc6d
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_12e421be, needs_f3718fc4},  // uses_22616d1b
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_c8f63c98, needs_65524ca1},  // uses_24b3d6b2
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_c8f63c98, needs_65524ca1},  // uses_2572016b
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_c86f75b1, needs_65524ca1},  // uses_25ce1337
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_a1e7d5d9, bit(Feature::storage_buffer_8bit)},  // uses_29f30ce7
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_12e421be, needs_9045f5fb},  // uses_2a8423c1
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_08e61f3c},  // uses_37f2a2be
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_c86f75b1, bit(Feature::storage_buffer_16bit)},  // uses_3eeb8040
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_f3718fc4},  // uses_3f8e2715
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_08e61f3c},  // uses_4052b8ce
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_08e61f3c},  // uses_41c815d8
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_12e421be, needs_65524ca1},  // uses_44599ab8
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_12e421be, needs_65524ca1},  // uses_4a711100
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_c86f75b1, needs_9045f5fb},  // uses_4b939fd9
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_c86f75b1},  // uses_5c573e17
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_08e61f3c, bit(Feature::storage_buffer_16bit)},  // uses_7244ecc0
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_c8f63c98, needs_f3718fc4},  // uses_791f2e40
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_12e421be},  // uses_8bbc504f
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_9045f5fb},  // uses_90ff7996
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_65524ca1},  // uses_9d3ae975
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_c8f63c98, needs_65524ca1},  // uses_a6de8721
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_65524ca1},  // uses_ada82f0b
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_a1e7d5d9},  // uses_b4b74059
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_c86f75b1},  // uses_b8c094dc
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_12e421be, bit(Feature::storage_buffer_16bit)},  // uses_ba9c19ee
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_c86f75b1},  // uses_bf782f77
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_a1e7d5d9},  // uses_c21ee9d6
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_65524ca1},  // uses_c2347863
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_08e61f3c, bit(Feature::storage_buffer_8bit)},  // uses_cfa7c292
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_12e421be, needs_65524ca1},  // uses_d000aa26
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_a1e7d5d9, bit(Feature::storage_buffer_16bit)},  // uses_dd16badd
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_a1e7d5d9},  // uses_f3f65aec
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_c86f75b1, needs_f3718fc4},  // uses_f4432f5b
+  {&binds_02dd698a, workgroup_a5e31654, shared_bytes_12e421be, bit(Feature::storage_buffer_8bit)},  // uses_fdec3680
+  {&binds_cfe29607, workgroup_a5e31654, shared_bytes_12e421be},  // uses_fe3f0bb7
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -19,24 +19,25 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -109,10 +110,10 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
+  const bool rows_are_vectors = Integer(problem.product.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
   return table::first_false({
       rows_are_vectors || !parameters.is_aligned,
-      Integer(problem.m) * ceil_div(Integer(problem.n), 4) <= 4294901760,
+      Integer(problem.product.m) * ceil_div(Integer(problem.product.n), 4) <= 4294901760,
   });
 }
 
@@ -141,12 +142,12 @@ constexpr uint32_t kSpecializations[] = {64};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[0] = Integer(problem.product.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.product.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.product.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -167,7 +168,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m) * ceil_div(Integer(problem.n), 4), Integer(specialization.workgroup));
+  groups[0] = ceil_div(Integer(problem.product.m) * ceil_div(Integer(problem.product.n), 4),
+      Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -192,9 +194,10 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Real products_us = max(choose(device.is_cpu, Real(fit.cpu_product_ops), Real(fit.product_ops))
-      * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us)
-      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us),
-      Integer(problem.k) / Real(fit.products_per_us));
+      * Integer(problem.product.m) * Integer(problem.product.n) * Integer(problem.product.k)
+      / Real(device.f32_ops_per_us)
+      + Integer(problem.product.n) * Integer(problem.product.k) / Real(device.bytes_per_us),
+      Integer(problem.product.k) / Real(fit.products_per_us));
   return Real(device.launch_us) + products_us;
 }
 
@@ -209,11 +212,11 @@ constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(6, Operand::table, Access::read),
   table::buffer(7, Operand::residual, Access::read),
 };
-constexpr BlockField push_constants_316f5cdd[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 72}};
+constexpr BlockField push_constants_d3e12aca[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 72}};
 constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_ccf19eca = {
+constexpr InterfaceInfo binds_246db74c = {
     .bindings = bindings_5385249c,
-    .push_constants = push_constants_316f5cdd,
+    .push_constants = push_constants_d3e12aca,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f597f04b,
 };
@@ -227,9 +230,9 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_e5a96bfa = {
+constexpr InterfaceInfo binds_52fad557 = {
     .bindings = bindings_591d2940,
-    .push_constants = push_constants_316f5cdd,
+    .push_constants = push_constants_d3e12aca,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f597f04b,
 };
@@ -242,12 +245,12 @@ enum Interface : uint16_t {
   uses_cf2fd736,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ccf19eca, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_24fd7885
-  {&binds_ccf19eca, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_6b797d6d
-  {&binds_e5a96bfa, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_bf13069e
-  {&binds_ccf19eca, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_cbc24f1c
-  {&binds_e5a96bfa, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_ce8afc71
-  {&binds_e5a96bfa, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_cf2fd736
+  {&binds_246db74c, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_24fd7885
+  {&binds_246db74c, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_6b797d6d
+  {&binds_52fad557, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_bf13069e
+  {&binds_246db74c, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_cbc24f1c
+  {&binds_52fad557, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_ce8afc71
+  {&binds_52fad557, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_cf2fd736
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -19,24 +19,25 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -124,12 +125,12 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
+  const bool rows_are_vectors = Integer(problem.product.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
   const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors;
   return table::first_false({
-      Integer(problem.m) <= 128,
+      Integer(problem.product.m) <= 128,
       reads_as_k_lies,
-      Integer(problem.m) > 2,
+      Integer(problem.product.m) > 2,
   });
 }
 
@@ -201,18 +202,19 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
-  values[6] = table::as_constant(choose(Integer(problem.k) == 0, 1,
-      choose(Integer(problem.k) % 1024 == 0, 1024, choose(Integer(problem.k) % 512 == 0, Integer(512), Integer(1)))));
-  values[7] = table::as_constant(choose(Integer(problem.k) % 256 == 0 && Integer(problem.n) % 256 == 0,
-      Integer(problem.k), 0));
-  values[8] = table::as_constant(choose(Integer(problem.k) % 256 == 0 && Integer(problem.n) % 256 == 0,
-      Integer(problem.n), 0));
+  values[0] = Integer(problem.product.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.product.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.product.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
+  values[6] = table::as_constant(choose(Integer(problem.product.k) == 0, 1,
+      choose(Integer(problem.product.k) % 1024 == 0, 1024,
+      choose(Integer(problem.product.k) % 512 == 0, Integer(512), Integer(1)))));
+  values[7] = table::as_constant(choose(Integer(problem.product.k) % 256 == 0 && Integer(problem.product.n) % 256 == 0,
+      Integer(problem.product.k), 0));
+  values[8] = table::as_constant(choose(Integer(problem.product.k) % 256 == 0 && Integer(problem.product.n) % 256 == 0,
+      Integer(problem.product.n), 0));
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -236,7 +238,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& problem = table::problem<Problem>(scope);
   const Integer columns = Integer(specialization.blocks_m) * Integer(parameters.matrix_m);
   const Integer rows = Integer(specialization.blocks_n) * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  const Integer tiles = ceil_div(Integer(problem.product.m), rows) * ceil_div(Integer(problem.product.n), columns);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -267,21 +269,22 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   const Integer columns = Integer(specialization.blocks_m) * Integer(parameters.matrix_m);
   const Integer rows = Integer(specialization.blocks_n) * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  const Integer tiles = ceil_div(Integer(problem.product.m), rows) * ceil_div(Integer(problem.product.n), columns);
   const Integer part_bytes = max((rows + columns) * (Integer(specialization.step) + 16), rows * (4 * columns + 16));
-  const Integer turns = ceil_div(Integer(problem.k),
+  const Integer turns = ceil_div(Integer(problem.product.k),
       Integer(specialization.parts_count) * Integer(specialization.step));
   const Integer fitting = max(1,
       min(Integer(device.shared_memory_bytes) / (Integer(specialization.parts_count) * part_bytes),
       max(1, 2048 / Integer(specialization.parts_workgroup))));
   const Integer passes = ceil_div(tiles, Integer(device.compute_units));
   const Integer made = passes * Integer(device.compute_units);
-  const Real fetch_us = made * (rows + columns) * Integer(problem.k)
-      * choose(Integer(problem.m) > rows, Real(fit.again_factor), 1)
+  const Real fetch_us = made * (rows + columns) * Integer(problem.product.k)
+      * choose(Integer(problem.product.m) > rows, Real(fit.again_factor), 1)
       / (Real(fit.cache_speedup) * Real(device.bytes_per_us));
   const Real cpu_us = choose(device.is_cpu,
-      made * rows * columns * Integer(problem.k) * Real(8.0) / Real(device.int8_matrix_ops_per_us), 0);
-  return Real(device.launch_us) + max(Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us), fetch_us)
+      made * rows * columns * Integer(problem.product.k) * Real(8.0) / Real(device.int8_matrix_ops_per_us), 0);
+  return Real(device.launch_us)
+      + max(Integer(problem.product.n) * Integer(problem.product.k) / Real(device.bytes_per_us), fetch_us)
       + ceil_div(passes, fitting) * (Real(fit.tile_us) + turns * Real(fit.turn_us)) + cpu_us;
 }
 
@@ -294,14 +297,14 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_316f5cdd[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 72}};
+constexpr BlockField push_constants_d3e12aca[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 72}};
 constexpr SpecializationSlot slots_35db275f[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11}, {12, 12},
   {13, 13},
 };
-constexpr InterfaceInfo binds_e2acd748 = {
+constexpr InterfaceInfo binds_a92c0d4d = {
     .bindings = bindings_591d2940,
-    .push_constants = push_constants_316f5cdd,
+    .push_constants = push_constants_d3e12aca,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_35db275f,
 };
@@ -330,9 +333,9 @@ constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(6, Operand::table, Access::read),
   table::buffer(7, Operand::residual, Access::read),
 };
-constexpr InterfaceInfo binds_30316ba5 = {
+constexpr InterfaceInfo binds_55e469ba = {
     .bindings = bindings_5385249c,
-    .push_constants = push_constants_316f5cdd,
+    .push_constants = push_constants_d3e12aca,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_35db275f,
 };
@@ -364,15 +367,15 @@ enum Interface : uint16_t {
   uses_f91d3ae3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_e2acd748, workgroup_c66f7e18, shared_bytes_640bef86, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_04d330e6
-  {&binds_30316ba5, workgroup_c66f7e18, shared_bytes_60d93c37, needs_f3c2d235, matrices_of_rows_90772d9e},  // uses_4d704f1d
-  {&binds_e2acd748, workgroup_c66f7e18, shared_bytes_640bef86, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_5b467cad
-  {&binds_30316ba5, workgroup_c66f7e18, shared_bytes_640bef86, needs_f3c2d235, matrices_of_rows_3b3b5b9e},  // uses_72e43b8a
-  {&binds_e2acd748, workgroup_c66f7e18, shared_bytes_640bef86, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_793bebd8
-  {&binds_e2acd748, workgroup_c66f7e18, shared_bytes_640bef86, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_7bfd1cfc
-  {&binds_30316ba5, workgroup_c66f7e18, shared_bytes_640bef86, needs_f3c2d235, matrices_of_rows_8a58e8c1},  // uses_b40179ee
-  {&binds_e2acd748, workgroup_c66f7e18, shared_bytes_60d93c37, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_d7398a99
-  {&binds_e2acd748, workgroup_c66f7e18, shared_bytes_60d93c37, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_f91d3ae3
+  {&binds_a92c0d4d, workgroup_c66f7e18, shared_bytes_640bef86, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_04d330e6
+  {&binds_55e469ba, workgroup_c66f7e18, shared_bytes_60d93c37, needs_f3c2d235, matrices_of_rows_90772d9e},  // uses_4d704f1d
+  {&binds_a92c0d4d, workgroup_c66f7e18, shared_bytes_640bef86, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_5b467cad
+  {&binds_55e469ba, workgroup_c66f7e18, shared_bytes_640bef86, needs_f3c2d235, matrices_of_rows_3b3b5b9e},  // uses_72e43b8a
+  {&binds_a92c0d4d, workgroup_c66f7e18, shared_bytes_640bef86, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_793bebd8
+  {&binds_a92c0d4d, workgroup_c66f7e18, shared_bytes_640bef86, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_7bfd1cfc
+  {&binds_55e469ba, workgroup_c66f7e18, shared_bytes_640bef86, needs_f3c2d235, matrices_of_rows_8a58e8c1},  // uses_b40179ee
+  {&binds_a92c0d4d, workgroup_c66f7e18, shared_bytes_60d93c37, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_d7398a99
+  {&binds_a92c0d4d, workgroup_c66f7e18, shared_bytes_60d93c37, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_f91d3ae3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

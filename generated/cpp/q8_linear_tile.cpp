@@ -19,26 +19,27 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -143,7 +144,7 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
+  const bool rows_are_vectors = Integer(problem.product.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
   const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors;
   return table::first_false({
       reads_as_k_lies,
@@ -192,12 +193,12 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
-  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
-  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
-  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
-  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
-  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[0] = Integer(problem.product.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.product.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.product.k) <= 65793 ? 1 : 0;
+  values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -219,8 +220,10 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
-      * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
+  const Integer tiles = ceil_div(Integer(problem.product.m),
+      Integer(specialization.group_m) * Integer(parameters.tile_m))
+      * ceil_div(ceil_div(Integer(problem.product.n), 4),
+      Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
   groups[0] = tiles * Integer(problem.slices);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -257,8 +260,10 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
-      * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
+  const Integer tiles = ceil_div(Integer(problem.product.m),
+      Integer(specialization.group_m) * Integer(parameters.tile_m))
+      * ceil_div(ceil_div(Integer(problem.product.n), 4),
+      Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
   const Real cpu_ops = choose(device.is_cpu,
       choose(parameters.staging == Staging::shared, Real(fit.cpu_shared_ops), Real(fit.cpu_direct_ops)), 0);
   const Real tiles_us = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
@@ -275,9 +280,9 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Real(fit.begin_us)
       + choose(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16,
       Real(fit.real_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n), Real(0.0))
-      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices) * Integer(bytes(parameters.output_dtype))
-      / Real(device.bytes_per_us) + tiles_us;
+      + Integer(problem.product.n) * Integer(problem.product.k) / Real(device.bytes_per_us)
+      + Integer(problem.product.m) * Integer(problem.product.n) * Integer(problem.slices)
+      * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + tiles_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -286,13 +291,13 @@ constexpr BindingInfo bindings_b9f8727a[] = {
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
+constexpr BlockField push_constants_74da0a64[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 80}};
 constexpr SpecializationSlot slots_3522eecc[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
 };
-constexpr InterfaceInfo binds_57c349fe = {
+constexpr InterfaceInfo binds_0a414186 = {
     .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_17588858,
+    .push_constants = push_constants_74da0a64,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
@@ -306,9 +311,9 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_51226dd8 = {
+constexpr InterfaceInfo binds_6eb012d4 = {
     .bindings = bindings_591d2940,
-    .push_constants = push_constants_17588858,
+    .push_constants = push_constants_74da0a64,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
@@ -326,9 +331,9 @@ constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(6, Operand::table, Access::read),
   table::buffer(7, Operand::residual, Access::read),
 };
-constexpr InterfaceInfo binds_a62fae60 = {
+constexpr InterfaceInfo binds_e6a1b9bf = {
     .bindings = bindings_5385249c,
-    .push_constants = push_constants_17588858,
+    .push_constants = push_constants_74da0a64,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
@@ -365,35 +370,35 @@ enum Interface : uint16_t {
   uses_fc493597,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_0427aabc
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, needs_a07ff719},  // uses_07e2abbd
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_a6a2dd29, needs_a07ff719},  // uses_0c484684
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_0e077d20
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_172bd3ae
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_2b582a81
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_336f6c49
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_3bdcb021
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_42aee5aa
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_48a29f3f
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_4ba65710
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_bb241055, needs_a07ff719},  // uses_5c014d4c
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_5c91270b
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit)},  // uses_655522e1
-  {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_70280a11
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_0f5e1119, needs_a07ff719},  // uses_735bad12
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_0f5e1119, needs_2781199c},  // uses_7e0f5b00
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_8110c083
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_847f5bf8
-  {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_9617df3e
-  {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_9b8ad8fb
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, needs_2781199c},  // uses_b079a581
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_b2e3046f
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_b9c6efa8
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_c1504d7f
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_bb241055, needs_2781199c},  // uses_d2c12045
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_fa557fe9
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_a6a2dd29, needs_2781199c},  // uses_fb1b4b1d
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit)},  // uses_fc493597
+  {&binds_0a414186, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_0427aabc
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_259350c1, needs_a07ff719},  // uses_07e2abbd
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_a6a2dd29, needs_a07ff719},  // uses_0c484684
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_0e077d20
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_172bd3ae
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_2b582a81
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_336f6c49
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_3bdcb021
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_42aee5aa
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_48a29f3f
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_4ba65710
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_bb241055, needs_a07ff719},  // uses_5c014d4c
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_5c91270b
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit)},  // uses_655522e1
+  {&binds_0a414186, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_70280a11
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_0f5e1119, needs_a07ff719},  // uses_735bad12
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_0f5e1119, needs_2781199c},  // uses_7e0f5b00
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_8110c083
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_847f5bf8
+  {&binds_0a414186, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_9617df3e
+  {&binds_0a414186, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_9b8ad8fb
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_259350c1, needs_2781199c},  // uses_b079a581
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_b2e3046f
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_b9c6efa8
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_c1504d7f
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_bb241055, needs_2781199c},  // uses_d2c12045
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_fa557fe9
+  {&binds_e6a1b9bf, workgroup_c0dc2270, shared_bytes_a6a2dd29, needs_2781199c},  // uses_fb1b4b1d
+  {&binds_6eb012d4, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit)},  // uses_fc493597
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -15,17 +15,17 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, walked_axes.axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"other_sides", FieldInfo::Kind::u32, offsetof(Problem, other_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
   {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 4},
   {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes), 1},
-  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
-  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 9},
-  {"flat_blocks", FieldInfo::Kind::u32, offsetof(Problem, flat_blocks), 1},
+  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes.boxes), 1},
+  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, boxes.box_shifts), 3},
+  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, boxes.dividers), 9},
+  {"flat_blocks", FieldInfo::Kind::u32, offsetof(Problem, walk_of_tiles_or_blocks.flat_blocks), 1},
   table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
   {"batch_sides", FieldInfo::Kind::u32, offsetof(Problem, batch_sides), 5},
   {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 5},
@@ -109,7 +109,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(parameters.flat) == 0 || Integer(problem.flat_blocks) > 0,
+      Integer(parameters.flat) == 0 || Integer(problem.walk_of_tiles_or_blocks.flat_blocks) > 0,
   });
 }
 
@@ -138,9 +138,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = table::as_constant(Integer(problem.axes) % 4);
-  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
-  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[0] = table::as_constant(Integer(problem.walked_axes.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.walked_axes.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.walked_axes.axes) / 16);
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -157,8 +157,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.walk_of_tiles_or_blocks.flat_blocks);
   groups[0] = ceil_div(invocations, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -169,10 +169,10 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks);
-  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 1024 * Real(1.25)
-      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 16;
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.walk_of_tiles_or_blocks.flat_blocks);
+  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes.boxes) * 1024 * Real(1.25)
+      + Integer(parameters.flat) * Integer(problem.walk_of_tiles_or_blocks.flat_blocks) * 16;
   const Real dispatch_overhead_us = ceil_div(invocations, Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
   return Real(device.launch_us) + 3 * bytes_moved / Real(device.bytes_per_us) + dispatch_overhead_us;
@@ -185,11 +185,13 @@ constexpr BindingInfo bindings_3e3d1955[] = {
   table::buffer(2, Operand::output, Access::write),
   table::problem_buffer(3),
 };
-constexpr BlockField problem_buffer_639ceb3e[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 264}};
+constexpr BlockField problem_buffer_e2ec4e6c[] = {
+  {offsetof(ProblemBuffer, axes), offsetof(Problem, walked_axes.axes), 264},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_38c8f19e = {
+constexpr InterfaceInfo binds_6a9df1f3 = {
     .bindings = bindings_3e3d1955,
-    .problem_buffer = problem_buffer_639ceb3e,
+    .problem_buffer = problem_buffer_e2ec4e6c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_1b5ef3dc,
 };
@@ -215,23 +217,23 @@ enum Interface : uint16_t {
   uses_f0cf724f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_07adcb35
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_2144b81f
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_25444f2f
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_256b7c32
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_3ab79f1d
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_45887295
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_7361a9c7
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_86bc8595
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_89aaacf9
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8b000843
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8e0299ef
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_92b9409a
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_a676e350
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_b0062412
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_c71c58d9
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_cbac972d
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f0cf724f
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_07adcb35
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_2144b81f
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_25444f2f
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_256b7c32
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_3ab79f1d
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_45887295
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_7361a9c7
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_86bc8595
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_89aaacf9
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8b000843
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8e0299ef
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_92b9409a
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_a676e350
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_b0062412
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_c71c58d9
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_cbac972d
+  {&binds_6a9df1f3, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f0cf724f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

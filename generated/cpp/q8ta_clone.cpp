@@ -13,14 +13,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, walked_axes.axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
   {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes), 1},
-  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
-  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 9},
-  {"flat_blocks", FieldInfo::Kind::u32, offsetof(Problem, flat_blocks), 1},
+  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes.boxes), 1},
+  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, boxes.box_shifts), 3},
+  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, boxes.dividers), 9},
+  {"flat_blocks", FieldInfo::Kind::u32, offsetof(Problem, walk_of_tiles_or_blocks.flat_blocks), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -77,7 +77,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(parameters.flat) == 0 || Integer(problem.flat_blocks) > 0,
+      Integer(parameters.flat) == 0 || Integer(problem.walk_of_tiles_or_blocks.flat_blocks) > 0,
   });
 }
 
@@ -106,9 +106,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = table::as_constant(Integer(problem.axes) % 4);
-  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
-  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[0] = table::as_constant(Integer(problem.walked_axes.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.walked_axes.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.walked_axes.axes) / 16);
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -124,8 +124,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.walk_of_tiles_or_blocks.flat_blocks);
   groups[0] = ceil_div(invocations, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -136,10 +136,10 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks);
-  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 1024 * Real(1.25)
-      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 16;
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.walk_of_tiles_or_blocks.flat_blocks);
+  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes.boxes) * 1024 * Real(1.25)
+      + Integer(parameters.flat) * Integer(problem.walk_of_tiles_or_blocks.flat_blocks) * 16;
   const Real dispatch_overhead_us = ceil_div(invocations, Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
   const Integer layers = choose((parameters.input_layout == Layout::packed_4h4w
@@ -154,11 +154,13 @@ constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_08f253f5[] = {{offsetof(PushConstants, axes), offsetof(Problem, axes), 108}};
+constexpr BlockField push_constants_7176da56[] = {
+  {offsetof(PushConstants, axes), offsetof(Problem, walked_axes.axes), 108},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_23435af5 = {
+constexpr InterfaceInfo binds_38d2a17e = {
     .bindings = bindings_067ecb10,
-    .push_constants = push_constants_08f253f5,
+    .push_constants = push_constants_7176da56,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
@@ -175,14 +177,14 @@ enum Interface : uint16_t {
   uses_e864404a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_22913037
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_31ce185f
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_6f80abda
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_7a039725
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_7ad7eb9a
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_9d1e2235
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_d2f5e5ee
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e864404a
+  {&binds_38d2a17e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_22913037
+  {&binds_38d2a17e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_31ce185f
+  {&binds_38d2a17e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_6f80abda
+  {&binds_38d2a17e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_7a039725
+  {&binds_38d2a17e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_7ad7eb9a
+  {&binds_38d2a17e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_9d1e2235
+  {&binds_38d2a17e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_d2f5e5ee
+  {&binds_38d2a17e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e864404a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -16,7 +16,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, walked_axes.axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_1_sides", FieldInfo::Kind::u32, offsetof(Problem, input_1_sides), 4},
   {"input_2_sides", FieldInfo::Kind::u32, offsetof(Problem, input_2_sides), 4},
@@ -110,9 +110,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = table::as_constant(Integer(problem.axes) % 4);
-  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
-  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[0] = table::as_constant(Integer(problem.walked_axes.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.walked_axes.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.walked_axes.axes) / 16);
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -153,11 +153,13 @@ constexpr BindingInfo bindings_e391a405[] = {
   table::buffer(4, Operand::output, Access::write),
   table::problem_buffer(5),
 };
-constexpr BlockField problem_buffer_86c5d31e[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 312}};
+constexpr BlockField problem_buffer_cd0abe0a[] = {
+  {offsetof(ProblemBuffer, axes), offsetof(Problem, walked_axes.axes), 312},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_fa60eda5 = {
+constexpr InterfaceInfo binds_cc34de2a = {
     .bindings = bindings_e391a405,
-    .problem_buffer = problem_buffer_86c5d31e,
+    .problem_buffer = problem_buffer_cd0abe0a,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_1b5ef3dc,
 };
@@ -170,10 +172,10 @@ enum Interface : uint16_t {
   uses_e69c53e1,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_12ab3070
-  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_49f48b99
-  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_96e8e9b8
-  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e69c53e1
+  {&binds_cc34de2a, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_12ab3070
+  {&binds_cc34de2a, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_49f48b99
+  {&binds_cc34de2a, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_96e8e9b8
+  {&binds_cc34de2a, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e69c53e1
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "walked_axes_fields.h"
 
 namespace qgen::generated::q8ta_concat {
 
@@ -42,7 +43,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> axes;
+  fields::WalkedAxes walked_axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_1_sides;
   Required<std::array<uint32_t, 4>> input_2_sides;

@@ -20,46 +20,47 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
-  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1},
-  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
-  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
-  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
-  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
-  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
-  table::data({"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1}),
-  table::data({"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.k), 1},
+  {"products", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.products), 1},
+  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.pixels), 1},
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.row_pixels), 1}),
+  {"channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.channels), 1},
+  {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.all_channels), 1},
+  {"outputs", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.outputs), 1},
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, conv_sizes.tap_sums), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
+  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.window_lines), 1},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_taps), 1},
+  table::data({"line_stride", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_stride), 1}),
+  table::data({"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, conv_lines.line_dilation), 1}),
   table::data({"output_is_rows", FieldInfo::Kind::u32, offsetof(Problem, output_is_rows), 1}),
   table::data({"is_pointwise", FieldInfo::Kind::u32, offsetof(Problem, is_pointwise), 1}),
   table::data({"input_is_vectors", FieldInfo::Kind::u32, offsetof(Problem, input_is_vectors), 1}),
@@ -116,48 +117,13 @@ constexpr OperandSource conv_coopmat_operands[] = {
 void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, Integer(2147483632));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.window_lines = problem.window_lines;
-  to.line_taps = problem.line_taps;
-  to.line_stride = problem.line_stride;
-  to.line_dilation = problem.line_dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue = problem.int8_epilogue;
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
 }
 
 bool conv_coopmat_takes(const void* kernel_parameters) {
@@ -175,7 +141,8 @@ constexpr ConditionInfo coopmat_split_conditions[] = {
 
 int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   return table::first_false({
       phase_k >= 1024,
   });
@@ -184,13 +151,16 @@ int coopmat_split_first_failing(const SelectionScope& scope) {
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return slice_sums * matrix_slices;
 }
 
@@ -203,55 +173,22 @@ constexpr OperandSource coopmat_split_conv_coopmat_operands[] = {
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  table::set(to.slices, matrix_slices);
-  table::set(to.slice_k, matrix_k);
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
-  to.window_lines = problem.window_lines;
-  to.line_taps = problem.line_taps;
-  to.line_stride = problem.line_stride;
-  to.line_dilation = problem.line_dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue = problem.int8_epilogue;
+  table::set(to.conv_product.slices, matrix_slices);
+  table::set(to.conv_product.slice_k, matrix_k);
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
 }
 
 constexpr OperandSource conv_finish_operands[] = {
@@ -261,48 +198,18 @@ constexpr OperandSource conv_finish_operands[] = {
 void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
   table::set(to.slices, matrix_slices);
 }
 
@@ -324,38 +231,9 @@ constexpr OperandSource conv_plain_operands[] = {
 void conv_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.window = problem.window;
   table::set(to.is_transposed, Integer(1));
 }
 
@@ -371,44 +249,12 @@ constexpr OperandSource conv_tile_operands[] = {
 void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<conv_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, Integer(2147483632));
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue = problem.int8_epilogue;
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
 }
 
 bool conv_tile_takes(const void* kernel_parameters) {
@@ -426,7 +272,8 @@ constexpr ConditionInfo tile_split_conditions[] = {
 
 int tile_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   return table::first_false({
       phase_k >= 1024,
   });
@@ -435,13 +282,16 @@ int tile_split_first_failing(const SelectionScope& scope) {
 Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
-  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
-      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  const Integer slice_sums = 4 * Integer(problem.conv_sizes.m) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
+      * Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n)
+      / max(1, Integer(problem.conv_sizes.outputs));
   return slice_sums * tile_slices;
 }
 
@@ -454,98 +304,38 @@ constexpr OperandSource tile_split_conv_tile_operands[] = {
 void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer tile_k = 64 * ceil_div(phase_k, 64 * tile_slices);
   auto& to = *static_cast<conv_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  table::set(to.slices, tile_slices);
-  table::set(to.slice_k, tile_k);
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue = problem.int8_epilogue;
+  table::set(to.conv_product.slices, tile_slices);
+  table::set(to.conv_product.slice_k, tile_k);
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
 }
 
 void tile_split_conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.conv_walk.phase_taps) * 16
+      * ceil_div(Integer(problem.conv_sizes.channels), 16);
   const Integer sliced_tiles = max(1,
-      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+      ceil_div(Integer(problem.conv_sizes.m), 64) * ceil_div(Integer(problem.conv_sizes.n), 64)
+      * Integer(problem.conv_sizes.products));
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.products = problem.products;
-  to.pixels = problem.pixels;
-  to.row_pixels = problem.row_pixels;
-  to.channels = problem.channels;
-  to.all_channels = problem.all_channels;
-  to.outputs = problem.outputs;
-  to.tap_sums = problem.tap_sums;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.input_sides = problem.input_sides;
-  to.output_sides = problem.output_sides;
-  to.input_strides = problem.input_strides;
-  to.output_strides = problem.output_strides;
-  to.taps = problem.taps;
-  to.stride = problem.stride;
-  to.padding = problem.padding;
-  to.dilation = problem.dilation;
-  to.tap_step = problem.tap_step;
-  to.tap_reach = problem.tap_reach;
-  to.phase_taps = problem.phase_taps;
-  to.pixel_quotients = problem.pixel_quotients;
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
   table::set(to.slices, tile_slices);
 }
 

@@ -13,15 +13,15 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, walked_axes.axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
   {"output_strides", FieldInfo::Kind::i32, offsetof(Problem, output_strides), 4},
   table::data({"output_first", FieldInfo::Kind::u32, offsetof(Problem, output_first), 1}),
   table::data({"output_aligned", FieldInfo::Kind::u32, offsetof(Problem, output_aligned), 1}),
-  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes), 1},
-  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
-  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 9},
+  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes.boxes), 1},
+  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, boxes.box_shifts), 3},
+  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, boxes.dividers), 9},
   table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, scale), 1}),
   table::data({"zero_point", FieldInfo::Kind::i32, offsetof(Problem, zero_point), 1}),
 };
@@ -100,9 +100,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = table::as_constant(Integer(problem.axes) % 4);
-  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
-  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[0] = table::as_constant(Integer(problem.walked_axes.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.walked_axes.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.walked_axes.axes) / 16);
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -117,7 +117,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup));
+  groups[0] = ceil_div(Integer(problem.boxes.boxes) * 64, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -127,10 +127,10 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real dispatch_overhead_us = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+  const Real dispatch_overhead_us = ceil_div(Integer(problem.boxes.boxes) * 64, Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
   return Real(device.launch_us)
-      + Integer(problem.boxes) * 1024 * (1 + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      + Integer(problem.boxes.boxes) * 1024 * (1 + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
       + dispatch_overhead_us;
 }
 
@@ -139,11 +139,13 @@ constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_15048f5b[] = {{offsetof(PushConstants, axes), offsetof(Problem, axes), 120}};
+constexpr BlockField push_constants_d41e0563[] = {
+  {offsetof(PushConstants, axes), offsetof(Problem, walked_axes.axes), 120},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_e0fccf97 = {
+constexpr InterfaceInfo binds_c97060aa = {
     .bindings = bindings_067ecb10,
-    .push_constants = push_constants_15048f5b,
+    .push_constants = push_constants_d41e0563,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
@@ -153,9 +155,9 @@ constexpr BindingInfo bindings_712e3f3d[] = {
   table::buffer(0, Operand::input, Access::read),
   table::image(1, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_21c538ca = {
+constexpr InterfaceInfo binds_70dc13eb = {
     .bindings = bindings_712e3f3d,
-    .push_constants = push_constants_15048f5b,
+    .push_constants = push_constants_d41e0563,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
@@ -170,14 +172,14 @@ enum Interface : uint16_t {
   uses_f6cc06dc,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_19061052
-  {&binds_21c538ca, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_614d2519
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_6b2662c8
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_8456ed3b
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_98b76da2
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_b2e6c770
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_c9211e95
-  {&binds_21c538ca, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f6cc06dc
+  {&binds_c97060aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_19061052
+  {&binds_70dc13eb, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_614d2519
+  {&binds_c97060aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_6b2662c8
+  {&binds_c97060aa, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_8456ed3b
+  {&binds_c97060aa, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_98b76da2
+  {&binds_c97060aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_b2e6c770
+  {&binds_c97060aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_c9211e95
+  {&binds_70dc13eb, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f6cc06dc
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "boxes_fields.h"
 #include "qgen/kernels.h"
+#include "walked_axes_fields.h"
 
 namespace qgen::generated::q8ta_dequantize {
 
@@ -36,15 +38,13 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> axes;
+  fields::WalkedAxes walked_axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_strides;
   Required<std::array<int32_t, 4>> output_strides;
   Required<uint32_t> output_first;
   Required<uint32_t> output_aligned;
-  Required<uint32_t> boxes;
-  Required<std::array<uint32_t, 3>> box_shifts;
-  Required<std::array<uint32_t, 9>> dividers;
+  fields::Boxes boxes;
   Required<float> scale;
   Required<int32_t> zero_point;
 

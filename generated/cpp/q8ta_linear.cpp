@@ -20,24 +20,25 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
-  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
-  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1}),
-  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1}),
-  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1}),
-  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1}),
-  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1}),
-  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1}),
-  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1}),
-  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1}),
-  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1}),
-  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_bias), 1}),
+  table::data({"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.rounded_inverse_scale),
+      1}),
+  table::data({"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.rounded_zero_point), 1}),
+  table::data({"has_table", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_table), 1}),
+  table::data({"has_residual", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.has_residual), 1}),
+  table::data({"result_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.result_scale), 1}),
+  table::data({"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.result_zero_point), 1}),
+  table::data({"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.residual_scale), 1}),
+  table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
+  table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -76,28 +77,13 @@ constexpr OperandSource q8_linear_coopmat_operands[] = {
 };
 void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.product.k), 16);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
+  to.product = problem.product;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.matrix_rows = problem.matrix_rows;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_layer = problem.int8_layer;
 }
 
 constexpr StepInfo coopmat_steps[] = {
@@ -111,17 +97,18 @@ constexpr ConditionInfo coopmat_split_conditions[] = {
 int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) >= 1024,
+      Integer(problem.product.k) >= 1024,
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_tiles = max(1,
+      ceil_div(Integer(problem.product.m), 128) * ceil_div(Integer(problem.product.n), 128));
   const Integer matrix_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
-  const Integer matrix_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * matrix_slices;
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_sums = 4 * Integer(problem.product.m) * ceil_div(Integer(problem.product.n), 4) * matrix_slices;
   return matrix_sums;
 }
 
@@ -134,31 +121,17 @@ constexpr OperandSource coopmat_split_q8_linear_coopmat_operands[] = {
 void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_tiles = max(1,
+      ceil_div(Integer(problem.product.m), 128) * ceil_div(Integer(problem.product.n), 128));
   const Integer matrix_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
-  const Integer matrix_k = 64 * ceil_div(Integer(problem.k), 64 * matrix_slices);
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_k = 64 * ceil_div(Integer(problem.product.k), 64 * matrix_slices);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
+  to.product = problem.product;
   table::set(to.slices, matrix_slices);
   table::set(to.slice_k, matrix_k);
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.matrix_rows = problem.matrix_rows;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_layer = problem.int8_layer;
 }
 
 constexpr OperandSource q8_linear_finish_operands[] = {
@@ -168,28 +141,14 @@ constexpr OperandSource q8_linear_finish_operands[] = {
 void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_tiles = max(1,
+      ceil_div(Integer(problem.product.m), 128) * ceil_div(Integer(problem.product.n), 128));
   const Integer matrix_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_layer = problem.int8_layer;
   table::set(to.slices, matrix_slices);
 }
 
@@ -206,24 +165,9 @@ constexpr OperandSource q8_linear_gemv_operands[] = {
 void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_gemv::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_layer = problem.int8_layer;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -238,24 +182,9 @@ constexpr OperandSource q8_linear_plain_operands[] = {
 void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_layer = problem.int8_layer;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -270,24 +199,9 @@ constexpr OperandSource q8_linear_skinny_operands[] = {
 void q8_linear_skinny_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_skinny::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_layer = problem.int8_layer;
 }
 
 constexpr StepInfo skinny_steps[] = {
@@ -301,28 +215,13 @@ constexpr OperandSource q8_linear_tile_operands[] = {
 };
 void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.product.k), 16);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
+  to.product = problem.product;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.matrix_rows = problem.matrix_rows;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_layer = problem.int8_layer;
 }
 
 constexpr StepInfo tile_steps[] = {
@@ -336,17 +235,17 @@ constexpr ConditionInfo tile_split_conditions[] = {
 int tile_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) >= 1024,
+      Integer(problem.product.k) >= 1024,
   });
 }
 
 Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tiles = max(1, ceil_div(Integer(problem.product.m), 64) * ceil_div(Integer(problem.product.n), 64));
   const Integer tile_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
-  const Integer tile_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * tile_slices;
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+  const Integer tile_sums = 4 * Integer(problem.product.m) * ceil_div(Integer(problem.product.n), 4) * tile_slices;
   return tile_sums;
 }
 
@@ -359,58 +258,28 @@ constexpr OperandSource tile_split_q8_linear_tile_operands[] = {
 void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tiles = max(1, ceil_div(Integer(problem.product.m), 64) * ceil_div(Integer(problem.product.n), 64));
   const Integer tile_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
-  const Integer tile_k = 64 * ceil_div(Integer(problem.k), 64 * tile_slices);
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+  const Integer tile_k = 64 * ceil_div(Integer(problem.product.k), 64 * tile_slices);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
+  to.product = problem.product;
   table::set(to.slices, tile_slices);
   table::set(to.slice_k, tile_k);
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.matrix_rows = problem.matrix_rows;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_layer = problem.int8_layer;
 }
 
 void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tiles = max(1, ceil_div(Integer(problem.product.m), 64) * ceil_div(Integer(problem.product.n), 64));
   const Integer tile_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.rounded_inverse_scale = problem.rounded_inverse_scale;
-  to.rounded_zero_point = problem.rounded_zero_point;
-  to.has_table = problem.has_table;
-  to.has_residual = problem.has_residual;
-  to.result_scale = problem.result_scale;
-  to.result_zero_point = problem.result_zero_point;
-  to.residual_scale = problem.residual_scale;
-  to.residual_zero_point = problem.residual_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_layer = problem.int8_layer;
   table::set(to.slices, tile_slices);
 }
 

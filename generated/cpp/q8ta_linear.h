@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "int8_epilogue_fields.h"
+#include "int8_layer_fields.h"
+#include "product_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
 
 namespace qgen::generated::q8ta_linear {
 
@@ -51,24 +53,9 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> matrix_rows;
-  Required<float> input_scale;
-  Required<int32_t> input_zero_point;
-  Required<words::Activation> activation;
-  Required<uint32_t> has_bias;
-  Required<float> rounded_inverse_scale;
-  Required<int32_t> rounded_zero_point;
-  Required<uint32_t> has_table;
-  Required<uint32_t> has_residual;
-  Required<float> result_scale;
-  Required<int32_t> result_zero_point;
-  Required<float> residual_scale;
-  Required<int32_t> residual_zero_point;
-  Required<float> output_inverse_scale;
-  Required<int32_t> output_zero_point;
+  fields::Product product;
+  fields::Int8Layer int8_layer;
+  fields::Int8Epilogue int8_epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

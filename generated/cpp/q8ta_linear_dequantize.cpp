@@ -18,9 +18,9 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
   table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
   table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
@@ -54,28 +54,26 @@ constexpr OperandSource q8_linear_coopmat_operands[] = {
 };
 void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.product.k), 16);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
+  to.product = problem.product;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.matrix_rows;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo coopmat_steps[] = {
@@ -89,17 +87,18 @@ constexpr ConditionInfo coopmat_split_conditions[] = {
 int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) >= 1024,
+      Integer(problem.product.k) >= 1024,
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_tiles = max(1,
+      ceil_div(Integer(problem.product.m), 128) * ceil_div(Integer(problem.product.n), 128));
   const Integer matrix_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
-  const Integer matrix_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * matrix_slices;
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_sums = 4 * Integer(problem.product.m) * ceil_div(Integer(problem.product.n), 4) * matrix_slices;
   return matrix_sums;
 }
 
@@ -112,31 +111,30 @@ constexpr OperandSource coopmat_split_q8_linear_coopmat_operands[] = {
 void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_tiles = max(1,
+      ceil_div(Integer(problem.product.m), 128) * ceil_div(Integer(problem.product.n), 128));
   const Integer matrix_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
-  const Integer matrix_k = 64 * ceil_div(Integer(problem.k), 64 * matrix_slices);
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_k = 64 * ceil_div(Integer(problem.product.k), 64 * matrix_slices);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
+  to.product = problem.product;
   table::set(to.slices, matrix_slices);
   table::set(to.slice_k, matrix_k);
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.matrix_rows;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.matrix_rows;
 }
 
 constexpr OperandSource q8_linear_finish_operands[] = {
@@ -146,28 +144,27 @@ constexpr OperandSource q8_linear_finish_operands[] = {
 void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_tiles = max(1,
+      ceil_div(Integer(problem.product.m), 128) * ceil_div(Integer(problem.product.n), 128));
   const Integer matrix_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.matrix_rows;
   table::set(to.slices, matrix_slices);
 }
 
@@ -184,24 +181,22 @@ constexpr OperandSource q8_linear_gemv_operands[] = {
 void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_gemv::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -216,24 +211,22 @@ constexpr OperandSource q8_linear_plain_operands[] = {
 void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -248,24 +241,22 @@ constexpr OperandSource q8_linear_skinny_operands[] = {
 void q8_linear_skinny_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_skinny::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo skinny_steps[] = {
@@ -279,28 +270,26 @@ constexpr OperandSource q8_linear_tile_operands[] = {
 };
 void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.product.k), 16);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
+  to.product = problem.product;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.matrix_rows;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo tile_steps[] = {
@@ -314,17 +303,17 @@ constexpr ConditionInfo tile_split_conditions[] = {
 int tile_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) >= 1024,
+      Integer(problem.product.k) >= 1024,
   });
 }
 
 Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tiles = max(1, ceil_div(Integer(problem.product.m), 64) * ceil_div(Integer(problem.product.n), 64));
   const Integer tile_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
-  const Integer tile_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * tile_slices;
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+  const Integer tile_sums = 4 * Integer(problem.product.m) * ceil_div(Integer(problem.product.n), 4) * tile_slices;
   return tile_sums;
 }
 
@@ -337,58 +326,54 @@ constexpr OperandSource tile_split_q8_linear_tile_operands[] = {
 void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tiles = max(1, ceil_div(Integer(problem.product.m), 64) * ceil_div(Integer(problem.product.n), 64));
   const Integer tile_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
-  const Integer tile_k = 64 * ceil_div(Integer(problem.k), 64 * tile_slices);
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+  const Integer tile_k = 64 * ceil_div(Integer(problem.product.k), 64 * tile_slices);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
+  to.product = problem.product;
   table::set(to.slices, tile_slices);
   table::set(to.slice_k, tile_k);
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.matrix_rows;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.matrix_rows;
 }
 
 void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tiles = max(1, ceil_div(Integer(problem.product.m), 64) * ceil_div(Integer(problem.product.n), 64));
   const Integer tile_slices = max(2,
-      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+      min(ceil_div(Integer(problem.product.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.input_scale = problem.input_scale;
-  to.input_zero_point = problem.input_zero_point;
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  table::set(to.rounded_inverse_scale, Real(1.0));
-  table::set(to.rounded_zero_point, Integer(0));
-  table::set(to.has_table, Integer(0));
-  table::set(to.has_residual, Integer(0));
-  table::set(to.result_scale, Real(1.0));
-  table::set(to.result_zero_point, Integer(0));
-  table::set(to.residual_scale, Real(1.0));
-  table::set(to.residual_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  to.matrix_rows = problem.matrix_rows;
+  to.product = problem.product;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_layer.matrix_rows = problem.matrix_rows;
   table::set(to.slices, tile_slices);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "product_fields.h"
 #include "qgen/kernels.h"
 #include "words.h"
 
@@ -46,9 +47,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
+  fields::Product product;
   Required<uint32_t> matrix_rows;
   Required<float> input_scale;
   Required<int32_t> input_zero_point;

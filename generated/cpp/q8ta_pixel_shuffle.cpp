@@ -13,7 +13,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, walked_axes.axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -92,9 +92,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = table::as_constant(Integer(problem.axes) % 4);
-  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
-  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[0] = table::as_constant(Integer(problem.walked_axes.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.walked_axes.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.walked_axes.axes) / 16);
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -129,11 +129,13 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_88ef1213[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 396}};
+constexpr BlockField problem_buffer_f6819293[] = {
+  {offsetof(ProblemBuffer, axes), offsetof(Problem, walked_axes.axes), 396},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_64454d10 = {
+constexpr InterfaceInfo binds_b6707b01 = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_88ef1213,
+    .problem_buffer = problem_buffer_f6819293,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_1b5ef3dc,
 };
@@ -146,10 +148,10 @@ enum Interface : uint16_t {
   uses_f8e482a3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_0dfa6743, bit(Feature::storage_buffer_8bit)},  // uses_0fbf809c
-  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_215530b1
-  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_85edaabd
-  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_f8e482a3
+  {&binds_b6707b01, workgroup_9d85d7a5, shared_bytes_0dfa6743, bit(Feature::storage_buffer_8bit)},  // uses_0fbf809c
+  {&binds_b6707b01, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_215530b1
+  {&binds_b6707b01, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_85edaabd
+  {&binds_b6707b01, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_f8e482a3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "walked_axes_fields.h"
 
 namespace qgen::generated::q8ta_pixel_shuffle {
 
@@ -36,7 +37,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> axes;
+  fields::WalkedAxes walked_axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_sides;
   Required<std::array<uint32_t, 4>> input_strides;

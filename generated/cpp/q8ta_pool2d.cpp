@@ -13,15 +13,15 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
-  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
-  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 2},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
-  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, walked_axes.axes), 1}),
+  {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, window.input_sides), 4},
+  {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, window.output_sides), 4},
+  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, window.input_strides), 4},
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, window.output_strides), 4},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, window.taps), 2},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
+  {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
+  {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
   {"pieces", FieldInfo::Kind::u32, offsetof(Problem, pieces), 1},
   {"lanes", FieldInfo::Kind::u32, offsetof(Problem, lanes), 1},
   {"slides", FieldInfo::Kind::u32, offsetof(Problem, slides), 1},
@@ -163,9 +163,9 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = table::as_constant(Integer(problem.axes) % 4);
-  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
-  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[0] = table::as_constant(Integer(problem.walked_axes.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.walked_axes.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.walked_axes.axes) / 16);
   values[3] = Integer(problem.is_mean) != 0 ? 1 : 0;
 }
 
@@ -235,11 +235,13 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_639ceb3e[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 264}};
+constexpr BlockField problem_buffer_e2ec4e6c[] = {
+  {offsetof(ProblemBuffer, axes), offsetof(Problem, walked_axes.axes), 264},
+};
 constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_e4ed8777 = {
+constexpr InterfaceInfo binds_dc3fcb98 = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_639ceb3e,
+    .problem_buffer = problem_buffer_e2ec4e6c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_b3010a22,
 };
@@ -261,16 +263,16 @@ enum Interface : uint16_t {
   uses_fdd4bbdb,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_1edf6132
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_5946c058
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_bb241055},  // uses_75c46e97
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_bb241055},  // uses_767893a8
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_be1d362a
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_bb241055},  // uses_cddd599b
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_dfb4d3a4
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_e35e8572
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_f9895a70
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_fdd4bbdb
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_804275bd},  // uses_1edf6132
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_5946c058
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_bb241055},  // uses_75c46e97
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_bb241055},  // uses_767893a8
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_804275bd},  // uses_be1d362a
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_bb241055},  // uses_cddd599b
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_dfb4d3a4
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_e35e8572
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_804275bd},  // uses_f9895a70
+  {&binds_dc3fcb98, workgroup_9d89959c, shared_bytes_804275bd},  // uses_fdd4bbdb
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

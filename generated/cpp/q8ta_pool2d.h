@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "walked_axes_fields.h"
+#include "window_fields.h"
 
 namespace qgen::generated::q8ta_pool2d {
 
@@ -36,15 +38,8 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> axes;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
+  fields::WalkedAxes walked_axes;
+  fields::Window window;
   Required<uint32_t> pieces;
   Required<uint32_t> lanes;
   Required<uint32_t> slides;

@@ -9,7 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "boxes_fields.h"
 #include "qgen/kernels.h"
+#include "reals_to_q8ta_fields.h"
+#include "walked_axes_fields.h"
 
 namespace qgen::generated::q8ta_quantize {
 
@@ -36,15 +39,9 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> axes;
-  Required<std::array<uint32_t, 4>> sides;
-  Required<std::array<int32_t, 4>> input_strides;
-  Required<uint32_t> input_first;
-  Required<uint32_t> input_aligned;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<uint32_t> boxes;
-  Required<std::array<uint32_t, 3>> box_shifts;
-  Required<std::array<uint32_t, 9>> dividers;
+  fields::WalkedAxes walked_axes;
+  fields::RealsToQ8ta reals_to_q8ta;
+  fields::Boxes boxes;
   Required<float> inverse_scale;
   Required<int32_t> zero_point;
   Required<uint32_t> padding;

@@ -13,15 +13,15 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
-  {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
-  {"input_strides", FieldInfo::Kind::i32, offsetof(Problem, input_strides), 4},
-  table::data({"input_first", FieldInfo::Kind::u32, offsetof(Problem, input_first), 1}),
-  table::data({"input_aligned", FieldInfo::Kind::u32, offsetof(Problem, input_aligned), 1}),
-  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes), 1},
-  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
-  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 9},
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, walked_axes.axes), 1}),
+  {"sides", FieldInfo::Kind::u32, offsetof(Problem, reals_to_q8ta.sides), 4},
+  {"input_strides", FieldInfo::Kind::i32, offsetof(Problem, reals_to_q8ta.input_strides), 4},
+  table::data({"input_first", FieldInfo::Kind::u32, offsetof(Problem, reals_to_q8ta.input_first), 1}),
+  table::data({"input_aligned", FieldInfo::Kind::u32, offsetof(Problem, reals_to_q8ta.input_aligned), 1}),
+  {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, reals_to_q8ta.output_strides), 4},
+  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes.boxes), 1},
+  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, boxes.box_shifts), 3},
+  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, boxes.dividers), 9},
   table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, scale), 1}),
   table::data({"inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, inverse_scale), 1}),
   table::data({"zero_point", FieldInfo::Kind::i32, offsetof(Problem, zero_point), 1}),
@@ -106,9 +106,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = table::as_constant(Integer(problem.axes) % 4);
-  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
-  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[0] = table::as_constant(Integer(problem.walked_axes.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.walked_axes.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.walked_axes.axes) / 16);
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -123,7 +123,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup));
+  groups[0] = ceil_div(Integer(problem.boxes.boxes) * 64, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -133,10 +133,10 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real dispatch_overhead_us = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+  const Real dispatch_overhead_us = ceil_div(Integer(problem.boxes.boxes) * 64, Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
   return Real(device.launch_us)
-      + Integer(problem.boxes) * 1024 * (Integer(bytes(parameters.input_dtype)) + 1) / Real(device.bytes_per_us)
+      + Integer(problem.boxes.boxes) * 1024 * (Integer(bytes(parameters.input_dtype)) + 1) / Real(device.bytes_per_us)
       + dispatch_overhead_us;
 }
 
@@ -145,11 +145,13 @@ constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_7922c3f2[] = {{offsetof(PushConstants, axes), offsetof(Problem, axes), 128}};
+constexpr BlockField push_constants_148c7843[] = {
+  {offsetof(PushConstants, axes), offsetof(Problem, walked_axes.axes), 128},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_16e024d5 = {
+constexpr InterfaceInfo binds_b90507ce = {
     .bindings = bindings_067ecb10,
-    .push_constants = push_constants_7922c3f2,
+    .push_constants = push_constants_148c7843,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
@@ -159,9 +161,9 @@ constexpr BindingInfo bindings_b4e8b6f3[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_7294aa26 = {
+constexpr InterfaceInfo binds_95ab45d6 = {
     .bindings = bindings_b4e8b6f3,
-    .push_constants = push_constants_7922c3f2,
+    .push_constants = push_constants_148c7843,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
@@ -183,20 +185,20 @@ enum Interface : uint16_t {
   uses_f7c6d33b,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_013a25ef
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_176ef81c
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_2fe031d4
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_33364659
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_4d00a76c
-  {&binds_7294aa26, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_54699b30
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_58fbab14
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_5b2bd77c
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8b6e66b6
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055, needs_e1c1566d},  // uses_9bc394d3
-  {&binds_16e024d5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_ae4f4234
-  {&binds_7294aa26, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_d444317f
-  {&binds_7294aa26, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_efe30135
-  {&binds_7294aa26, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f7c6d33b
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_013a25ef
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_176ef81c
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_2fe031d4
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_33364659
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_4d00a76c
+  {&binds_95ab45d6, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_54699b30
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_58fbab14
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_5b2bd77c
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8b6e66b6
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055, needs_e1c1566d},  // uses_9bc394d3
+  {&binds_b90507ce, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_ae4f4234
+  {&binds_95ab45d6, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_d444317f
+  {&binds_95ab45d6, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_efe30135
+  {&binds_95ab45d6, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f7c6d33b
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

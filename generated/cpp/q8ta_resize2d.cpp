@@ -14,7 +14,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, walked_axes.axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -22,9 +22,9 @@ constexpr FieldInfo kFields[] = {
   {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes), 1},
   {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 15},
-  {"source_sides", FieldInfo::Kind::u32, offsetof(Problem, source_sides), 2},
-  {"source_step", FieldInfo::Kind::u32, offsetof(Problem, source_step), 2},
-  {"source_offset", FieldInfo::Kind::i32, offsetof(Problem, source_offset), 2},
+  {"source_sides", FieldInfo::Kind::u32, offsetof(Problem, resize_axes.source_sides), 2},
+  {"source_step", FieldInfo::Kind::u32, offsetof(Problem, resize_axes.source_step), 2},
+  {"source_offset", FieldInfo::Kind::i32, offsetof(Problem, resize_axes.source_offset), 2},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -91,9 +91,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = table::as_constant(Integer(problem.axes) % 4);
-  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
-  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[0] = table::as_constant(Integer(problem.walked_axes.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.walked_axes.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.walked_axes.axes) / 16);
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -128,11 +128,13 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_a4d84091[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 168}};
+constexpr BlockField problem_buffer_e1519901[] = {
+  {offsetof(ProblemBuffer, axes), offsetof(Problem, walked_axes.axes), 168},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_ee1ba6a6 = {
+constexpr InterfaceInfo binds_7c8df4aa = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_a4d84091,
+    .problem_buffer = problem_buffer_e1519901,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_1b5ef3dc,
 };
@@ -145,10 +147,10 @@ enum Interface : uint16_t {
   uses_9568d98a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_0efd44d9
-  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_846a4fa7
-  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_91362d16
-  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_9568d98a
+  {&binds_7c8df4aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_0efd44d9
+  {&binds_7c8df4aa, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_846a4fa7
+  {&binds_7c8df4aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_91362d16
+  {&binds_7c8df4aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_9568d98a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "resize_axes_fields.h"
+#include "walked_axes_fields.h"
 
 namespace qgen::generated::q8ta_resize2d {
 
@@ -36,7 +38,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> axes;
+  fields::WalkedAxes walked_axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_sides;
   Required<std::array<uint32_t, 4>> input_strides;
@@ -44,9 +46,7 @@ struct Problem {
   Required<uint32_t> boxes;
   Required<std::array<uint32_t, 3>> box_shifts;
   Required<std::array<uint32_t, 15>> dividers;
-  Required<std::array<uint32_t, 2>> source_sides;
-  Required<std::array<uint32_t, 2>> source_step;
-  Required<std::array<int32_t, 2>> source_offset;
+  fields::ResizeAxes resize_axes;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -13,14 +13,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, walked_axes.axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
   {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes), 1},
-  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
-  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 9},
-  {"flat_blocks", FieldInfo::Kind::u32, offsetof(Problem, flat_blocks), 1},
+  {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes.boxes), 1},
+  {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, boxes.box_shifts), 3},
+  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, boxes.dividers), 9},
+  {"flat_blocks", FieldInfo::Kind::u32, offsetof(Problem, walk_of_tiles_or_blocks.flat_blocks), 1},
   table::data({"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 1}),
   table::data({"table", FieldInfo::Kind::u32, offsetof(Problem, table), 64}),
 };
@@ -77,7 +77,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(parameters.flat) == 0 || Integer(problem.flat_blocks) > 0,
+      Integer(parameters.flat) == 0 || Integer(problem.walk_of_tiles_or_blocks.flat_blocks) > 0,
   });
 }
 
@@ -106,9 +106,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = table::as_constant(Integer(problem.axes) % 4);
-  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
-  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[0] = table::as_constant(Integer(problem.walked_axes.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.walked_axes.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.walked_axes.axes) / 16);
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -124,8 +124,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.walk_of_tiles_or_blocks.flat_blocks);
   groups[0] = ceil_div(invocations, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -136,10 +136,10 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks);
-  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 1024 * Real(1.25)
-      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 16;
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.walk_of_tiles_or_blocks.flat_blocks);
+  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes.boxes) * 1024 * Real(1.25)
+      + Integer(parameters.flat) * Integer(problem.walk_of_tiles_or_blocks.flat_blocks) * 16;
   const Real dispatch_overhead_us = ceil_div(invocations, Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
   return Real(device.launch_us) + 2 * bytes_moved / Real(device.bytes_per_us) + dispatch_overhead_us;
@@ -151,11 +151,13 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_7d3559c4[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 368}};
+constexpr BlockField problem_buffer_33c7eee2[] = {
+  {offsetof(ProblemBuffer, axes), offsetof(Problem, walked_axes.axes), 368},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_17c0bd79 = {
+constexpr InterfaceInfo binds_3953b1a3 = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_7d3559c4,
+    .problem_buffer = problem_buffer_33c7eee2,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_1b5ef3dc,
 };
@@ -173,15 +175,15 @@ enum Interface : uint16_t {
   uses_f0061d52,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_28a779d5
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743, bit(Feature::storage_buffer_8bit)},  // uses_40e47d75
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_528d4ed9
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_62914fa7
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_7ce0b72f
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_8f8e76c0
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_97ff8637
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743, bit(Feature::storage_buffer_8bit)},  // uses_e9176f7f
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_f0061d52
+  {&binds_3953b1a3, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_28a779d5
+  {&binds_3953b1a3, workgroup_9d85d7a5, shared_bytes_0dfa6743, bit(Feature::storage_buffer_8bit)},  // uses_40e47d75
+  {&binds_3953b1a3, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_528d4ed9
+  {&binds_3953b1a3, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_62914fa7
+  {&binds_3953b1a3, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_7ce0b72f
+  {&binds_3953b1a3, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_8f8e76c0
+  {&binds_3953b1a3, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_97ff8637
+  {&binds_3953b1a3, workgroup_9d85d7a5, shared_bytes_0dfa6743, bit(Feature::storage_buffer_8bit)},  // uses_e9176f7f
+  {&binds_3953b1a3, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_f0061d52
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

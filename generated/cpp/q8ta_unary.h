@@ -9,7 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "boxes_fields.h"
 #include "qgen/kernels.h"
+#include "walk_of_tiles_or_blocks_fields.h"
+#include "walked_axes_fields.h"
 
 namespace qgen::generated::q8ta_unary {
 
@@ -36,14 +39,12 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> axes;
+  fields::WalkedAxes walked_axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_strides;
   Required<std::array<uint32_t, 4>> output_strides;
-  Required<uint32_t> boxes;
-  Required<std::array<uint32_t, 3>> box_shifts;
-  Required<std::array<uint32_t, 9>> dividers;
-  Required<uint32_t> flat_blocks;
+  fields::Boxes boxes;
+  fields::WalkOfTilesOrBlocks walk_of_tiles_or_blocks;
   Required<uint32_t> padding;
   Required<std::array<uint32_t, 64>> table;
 

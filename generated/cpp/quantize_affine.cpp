@@ -15,30 +15,30 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
-  table::data({"first", FieldInfo::Kind::u32, offsetof(Problem, first), 1}),
-  {"is_dense", FieldInfo::Kind::u32, offsetof(Problem, is_dense), 1},
-  {"parameters", FieldInfo::Kind::u32, offsetof(Problem, parameters), 1},
-  {"run", FieldInfo::Kind::u32, offsetof(Problem, run), 1},
-  table::data({"run_multiplier", FieldInfo::Kind::u32, offsetof(Problem, run_multiplier), 1}),
-  table::data({"run_shift", FieldInfo::Kind::u32, offsetof(Problem, run_shift), 1}),
-  table::data({"is_periodic", FieldInfo::Kind::u32, offsetof(Problem, is_periodic), 1}),
-  table::data({"cycle_multiplier", FieldInfo::Kind::u32, offsetof(Problem, cycle_multiplier), 1}),
-  table::data({"cycle_shift", FieldInfo::Kind::u32, offsetof(Problem, cycle_shift), 1}),
-  table::data({"zero_points", FieldInfo::Kind::u32, offsetof(Problem, zero_points), 1}),
-  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
-  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
-  {"distance", FieldInfo::Kind::u32, offsetof(Problem, distance), 1},
-  table::data({"distance_multiplier", FieldInfo::Kind::u32, offsetof(Problem, distance_multiplier), 1}),
-  table::data({"distance_shift", FieldInfo::Kind::u32, offsetof(Problem, distance_shift), 1}),
-  {"image_steps", FieldInfo::Kind::u32, offsetof(Problem, image_steps), 1},
-  table::data({"real_packed", FieldInfo::Kind::u32, offsetof(Problem, real_packed), 1}),
-  table::data({"quant_packed", FieldInfo::Kind::u32, offsetof(Problem, quant_packed), 1}),
-  table::data({"rank", FieldInfo::Kind::u32, offsetof(Problem, rank), 1}),
-  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, sizes), 8},
-  {"strides", FieldInfo::Kind::i32, offsetof(Problem, strides), 8},
-  {"blocks", FieldInfo::Kind::u32, offsetof(Problem, blocks), 8},
-  {"parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, parameter_strides), 8},
+  {"numel", FieldInfo::Kind::u32, offsetof(Problem, block_runs.numel), 1},
+  table::data({"first", FieldInfo::Kind::u32, offsetof(Problem, block_runs.first), 1}),
+  {"is_dense", FieldInfo::Kind::u32, offsetof(Problem, block_runs.is_dense), 1},
+  {"parameters", FieldInfo::Kind::u32, offsetof(Problem, block_runs.parameters), 1},
+  {"run", FieldInfo::Kind::u32, offsetof(Problem, block_runs.run), 1},
+  table::data({"run_multiplier", FieldInfo::Kind::u32, offsetof(Problem, block_runs.run_multiplier), 1}),
+  table::data({"run_shift", FieldInfo::Kind::u32, offsetof(Problem, block_runs.run_shift), 1}),
+  table::data({"is_periodic", FieldInfo::Kind::u32, offsetof(Problem, block_runs.is_periodic), 1}),
+  table::data({"cycle_multiplier", FieldInfo::Kind::u32, offsetof(Problem, block_runs.cycle_multiplier), 1}),
+  table::data({"cycle_shift", FieldInfo::Kind::u32, offsetof(Problem, block_runs.cycle_shift), 1}),
+  table::data({"zero_points", FieldInfo::Kind::u32, offsetof(Problem, block_runs.zero_points), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quantized_blocks.quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quantized_blocks.quant_max), 1}),
+  {"distance", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.distance), 1},
+  table::data({"distance_multiplier", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.distance_multiplier), 1}),
+  table::data({"distance_shift", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.distance_shift), 1}),
+  {"image_steps", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.image_steps), 1},
+  table::data({"real_packed", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.real_packed), 1}),
+  table::data({"quant_packed", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.quant_packed), 1}),
+  table::data({"rank", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.rank), 1}),
+  {"sizes", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.sizes), 8},
+  {"strides", FieldInfo::Kind::i32, offsetof(Problem, affine_walk.strides), 8},
+  {"blocks", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.blocks), 8},
+  {"parameter_strides", FieldInfo::Kind::u32, offsetof(Problem, affine_walk.parameter_strides), 8},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -120,10 +120,11 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.affine_walk.image_steps) == 0;
   return table::first_false({
-      Integer(parameters.vec) == 1 || Integer(problem.is_dense) == 1 || Integer(problem.image_steps) > 0,
-      Integer(specialization.items) == 1 || !takes_words || Integer(problem.distance) > 0,
+      Integer(parameters.vec) == 1 || Integer(problem.block_runs.is_dense) == 1
+          || Integer(problem.affine_walk.image_steps) > 0,
+      Integer(specialization.items) == 1 || !takes_words || Integer(problem.affine_walk.distance) > 0,
   });
 }
 
@@ -173,12 +174,13 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
-  const Integer words = ceil_div(Integer(problem.numel), 4);
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.affine_walk.image_steps) == 0;
+  const Integer words = ceil_div(Integer(problem.block_runs.numel), 4);
   const Integer invocations = choose(takes_words && Integer(specialization.items) > 1,
-      ceil_div(words, Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance),
-      ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)),
-      Integer(specialization.items)));
+      ceil_div(words, Integer(specialization.items) * Integer(problem.affine_walk.distance))
+      * Integer(problem.affine_walk.distance),
+      ceil_div(max(ceil_div(Integer(problem.block_runs.numel), Integer(parameters.vec)),
+      Integer(problem.affine_walk.image_steps)), Integer(specialization.items)));
   const Integer workgroups = ceil_div(invocations, Integer(specialization.workgroup));
   groups[0] = workgroups;
   groups[1] = Integer(1);
@@ -190,17 +192,19 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
-  const Integer words = ceil_div(Integer(problem.numel), 4);
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.affine_walk.image_steps) == 0;
+  const Integer words = ceil_div(Integer(problem.block_runs.numel), 4);
   const Integer invocations = choose(takes_words && Integer(specialization.items) > 1,
-      ceil_div(words, Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance),
-      ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)),
-      Integer(specialization.items)));
+      ceil_div(words, Integer(specialization.items) * Integer(problem.affine_walk.distance))
+      * Integer(problem.affine_walk.distance),
+      ceil_div(max(ceil_div(Integer(problem.block_runs.numel), Integer(parameters.vec)),
+      Integer(problem.affine_walk.image_steps)), Integer(specialization.items)));
   const Integer workgroups = ceil_div(invocations, Integer(specialization.workgroup));
   const Integer blocks_made = choose(Integer(parameters.vec) == 4
-      && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)),
-      Integer(4), Integer(1));
-  const Real moving = Integer(problem.numel)
+      && (Integer(problem.affine_walk.image_steps) > 0
+      || (Integer(problem.block_runs.parameters) > 1 && Integer(problem.block_runs.run) % 4 != 0)), Integer(4),
+      Integer(1));
+  const Real moving = Integer(problem.block_runs.numel)
       * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
       * (5 - Integer(parameters.vec)) + workgroups * Real(0.02) / Integer(device.compute_units)
       + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
@@ -215,11 +219,13 @@ constexpr BindingInfo bindings_43bf5063[] = {
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr BlockField problem_buffer_ace8ed95[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 208}};
+constexpr BlockField problem_buffer_c3720e0c[] = {
+  {offsetof(ProblemBuffer, numel), offsetof(Problem, block_runs.numel), 208},
+};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_4b65632c = {
+constexpr InterfaceInfo binds_68cbbe6e = {
     .bindings = bindings_43bf5063,
-    .problem_buffer = problem_buffer_ace8ed95,
+    .problem_buffer = problem_buffer_c3720e0c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -233,9 +239,9 @@ constexpr BindingInfo bindings_14085fc1[] = {
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_17ab3be0 = {
+constexpr InterfaceInfo binds_e05e32b9 = {
     .bindings = bindings_14085fc1,
-    .problem_buffer = problem_buffer_ace8ed95,
+    .problem_buffer = problem_buffer_c3720e0c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -246,9 +252,9 @@ constexpr BindingInfo bindings_c771a52a[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_03358eac = {
+constexpr InterfaceInfo binds_59a857eb = {
     .bindings = bindings_c771a52a,
-    .problem_buffer = problem_buffer_ace8ed95,
+    .problem_buffer = problem_buffer_c3720e0c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -259,9 +265,9 @@ constexpr BindingInfo bindings_f9400cc2[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_3f41fc4b = {
+constexpr InterfaceInfo binds_1a827b15 = {
     .bindings = bindings_f9400cc2,
-    .problem_buffer = problem_buffer_ace8ed95,
+    .problem_buffer = problem_buffer_c3720e0c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -284,22 +290,22 @@ enum Interface : uint16_t {
   uses_fcc9f6dc,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055, needs_e1c1566d},  // uses_0c6aebd8
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_1f7f5099
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_3ebd2e98
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_483aa528
-  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_560d5950
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_5f006902
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_617c7e27
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_75c48c55
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_9b8093c1
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_bd402be0
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_beb18df2
-  {&binds_3f41fc4b, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_d44c7eab
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_e11c2edb
-  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_ea3027c7
-  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_f108a0c5
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_fcc9f6dc
+  {&binds_68cbbe6e, workgroup_9ac251f9, shared_bytes_bb241055, needs_e1c1566d},  // uses_0c6aebd8
+  {&binds_68cbbe6e, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_1f7f5099
+  {&binds_e05e32b9, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_3ebd2e98
+  {&binds_68cbbe6e, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_483aa528
+  {&binds_59a857eb, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_560d5950
+  {&binds_e05e32b9, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_5f006902
+  {&binds_68cbbe6e, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_617c7e27
+  {&binds_e05e32b9, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_75c48c55
+  {&binds_68cbbe6e, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_9b8093c1
+  {&binds_68cbbe6e, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_bd402be0
+  {&binds_68cbbe6e, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_beb18df2
+  {&binds_1a827b15, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_d44c7eab
+  {&binds_68cbbe6e, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_e11c2edb
+  {&binds_59a857eb, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_ea3027c7
+  {&binds_59a857eb, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_f108a0c5
+  {&binds_e05e32b9, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_fcc9f6dc
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
-#include "words.h"
+#include "qparams_fields.h"
 
 namespace qgen::generated::quantize_images {
 
@@ -58,15 +58,7 @@ struct Problem {
   Required<std::array<uint32_t, 4>> source_channels;
   Required<uint32_t> all_channels;
   Required<uint32_t> range_slices;
-  Required<words::MappingType> mapping;
-  Required<float> range;
-  Required<float> half_range;
-  Required<float> quant_min_real;
-  Required<float> quant_max_real;
-  Required<float> eps;
-  Required<int32_t> quant_min;
-  Required<int32_t> quant_max;
-  Required<int32_t> symmetric_zero_point;
+  fields::Qparams qparams;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -18,9 +18,9 @@ constexpr FieldInfo kFields[] = {
   {"mode", FieldInfo::Kind::u32, offsetof(Problem, mode), 1, words::kResizeMode},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 12},
   {"source_reciprocal", FieldInfo::Kind::f32, offsetof(Problem, source_reciprocal), 2},
-  {"source_sides", FieldInfo::Kind::u32, offsetof(Problem, source_sides), 2},
-  {"source_step", FieldInfo::Kind::u32, offsetof(Problem, source_step), 2},
-  {"source_offset", FieldInfo::Kind::i32, offsetof(Problem, source_offset), 2},
+  {"source_sides", FieldInfo::Kind::u32, offsetof(Problem, resize_axes.source_sides), 2},
+  {"source_step", FieldInfo::Kind::u32, offsetof(Problem, resize_axes.source_step), 2},
+  {"source_offset", FieldInfo::Kind::i32, offsetof(Problem, resize_axes.source_offset), 2},
 };
 
 // What expressions speak of; behind these, the numbers of the device.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "resize_axes_fields.h"
 #include "words.h"
 
 namespace qgen::generated::resize2d {
@@ -41,9 +42,7 @@ struct Problem {
   Required<words::ResizeMode> mode;
   Required<std::array<uint32_t, 12>> dividers;
   Required<std::array<float, 2>> source_reciprocal;
-  Required<std::array<uint32_t, 2>> source_sides;
-  Required<std::array<uint32_t, 2>> source_step;
-  Required<std::array<int32_t, 2>> source_offset;
+  fields::ResizeAxes resize_axes;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -14,8 +14,8 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
-  {"columns", FieldInfo::Kind::u32, offsetof(Problem, columns), 1},
+  {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows_by_workgroups.rows), 1},
+  {"columns", FieldInfo::Kind::u32, offsetof(Problem, rows_by_workgroups.columns), 1},
   table::data({"epsilon", FieldInfo::Kind::f32, offsetof(Problem, epsilon), 1}),
   table::data({"inverse_columns", FieldInfo::Kind::f32, offsetof(Problem, inverse_columns), 1}),
   table::data({"has_weight", FieldInfo::Kind::u32, offsetof(Problem, has_weight), 1}),
@@ -101,18 +101,19 @@ int first_failing(const SelectionScope& scope) {
   const bool is_held = parameters.reduce == Reduce::held || parameters.reduce == Reduce::team;
   const Integer passes = choose(is_held, Integer(1), Integer(3));
   const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
-  const Integer of_row = ceil_div(Integer(problem.columns), per_vector);
+  const Integer of_row = ceil_div(Integer(problem.rows_by_workgroups.columns), per_vector);
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       Integer(specialization.workgroup));
   return table::first_false({
-      Integer(problem.rows) * Integer(problem.columns) <= 4294967295,
+      Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns) <= 4294967295,
       !device.is_cpu || is_held
-          || passes * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)) <= 65000,
+          || passes * ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup)) <= 65000,
       is_held
           || (Integer(specialization.vectors) == 1
           && (Integer(specialization.workgroup) == 64 || Integer(specialization.workgroup) == 256)),
       !is_held
-          || (Integer(problem.columns) % per_vector == 0 && of_row <= members * Integer(specialization.vectors)
+          || (Integer(problem.rows_by_workgroups.columns) % per_vector == 0
+          && of_row <= members * Integer(specialization.vectors)
           && (Integer(specialization.vectors) == 1 || of_row > members * Integer(specialization.vectors) / 2)),
       parameters.reduce != Reduce::team || Integer(specialization.workgroup) <= 256,
   });
@@ -185,7 +186,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       Integer(specialization.workgroup));
   const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
-  groups[0] = ceil_div(Integer(problem.rows), rows_of_workgroup);
+  groups[0] = ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -214,18 +215,19 @@ Real cost(const SelectionScope& scope) {
       Integer(specialization.workgroup));
   const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
   const Integer loads = choose(is_held, Integer(specialization.vectors),
-      passes * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)));
+      passes * ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup)));
   const Integer steps = loads
       + choose(parameters.reduce == Reduce::shared, 16,
       choose(parameters.reduce == Reduce::team, 2,
       2 * Integer(specialization.workgroup) / Integer(device.subgroup_size)));
-  const Integer waves = ceil_div(Integer(problem.rows),
+  const Integer waves = ceil_div(Integer(problem.rows_by_workgroups.rows),
       Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)) * rows_of_workgroup);
   return Real(device.launch_us)
-      + ceil_div(Integer(problem.rows), rows_of_workgroup) / (Real(50.0) * Integer(device.compute_units))
-      + Integer(specialization.workgroup) / Real(10000.0)
-      + max(2 * Integer(problem.rows) * Integer(problem.columns) * Integer(bytes(parameters.input_dtype))
-      * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us), waves * steps / Real(fit.steps_per_us));
+      + ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup)
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0)
+      + max(2 * Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns)
+      * Integer(bytes(parameters.input_dtype)) * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us),
+      waves * steps / Real(fit.steps_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -234,11 +236,13 @@ constexpr BindingInfo bindings_68715d95[] = {
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(2, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_354dca17[] = {{offsetof(PushConstants, rows), offsetof(Problem, rows), 20}};
+constexpr BlockField push_constants_392cb9de[] = {
+  {offsetof(PushConstants, rows), offsetof(Problem, rows_by_workgroups.rows), 20},
+};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_d95aab47 = {
+constexpr InterfaceInfo binds_cac96043 = {
     .bindings = bindings_68715d95,
-    .push_constants = push_constants_354dca17,
+    .push_constants = push_constants_392cb9de,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_888ee923,
 };
@@ -263,15 +267,15 @@ enum Interface : uint16_t {
   uses_f7b8b34b,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_d95aab47, workgroup_d665b6a8, shared_bytes_465bb60a, bit(Feature::storage_buffer_16bit)},  // uses_128a49f2
-  {&binds_d95aab47, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_52ed249b
-  {&binds_d95aab47, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_9dbff90d
-  {&binds_d95aab47, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_9f6b6095
-  {&binds_d95aab47, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_c47193db
-  {&binds_d95aab47, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_cc642635
-  {&binds_d95aab47, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_e05c2917
-  {&binds_d95aab47, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_f35579db
-  {&binds_d95aab47, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_f7b8b34b
+  {&binds_cac96043, workgroup_d665b6a8, shared_bytes_465bb60a, bit(Feature::storage_buffer_16bit)},  // uses_128a49f2
+  {&binds_cac96043, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_52ed249b
+  {&binds_cac96043, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_9dbff90d
+  {&binds_cac96043, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_9f6b6095
+  {&binds_cac96043, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_c47193db
+  {&binds_cac96043, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_cc642635
+  {&binds_cac96043, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_e05c2917
+  {&binds_cac96043, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_f35579db
+  {&binds_cac96043, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_f7b8b34b
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

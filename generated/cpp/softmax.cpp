@@ -13,8 +13,8 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
-  {"columns", FieldInfo::Kind::u32, offsetof(Problem, columns), 1},
+  {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows_by_workgroups.rows), 1},
+  {"columns", FieldInfo::Kind::u32, offsetof(Problem, rows_by_workgroups.columns), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -94,18 +94,19 @@ int first_failing(const SelectionScope& scope) {
   const bool is_held = parameters.reduce == Reduce::held || parameters.reduce == Reduce::team;
   const Integer passes = choose(is_held, Integer(1), Integer(3));
   const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
-  const Integer of_row = ceil_div(Integer(problem.columns), per_vector);
+  const Integer of_row = ceil_div(Integer(problem.rows_by_workgroups.columns), per_vector);
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       Integer(specialization.workgroup));
   return table::first_false({
-      Integer(problem.rows) * Integer(problem.columns) <= 4294967295,
+      Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns) <= 4294967295,
       !device.is_cpu || is_held
-          || passes * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)) <= 65000,
+          || passes * ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup)) <= 65000,
       is_held
           || (Integer(specialization.vectors) == 1
           && (Integer(specialization.workgroup) == 64 || Integer(specialization.workgroup) == 256)),
       !is_held
-          || (Integer(problem.columns) % per_vector == 0 && of_row <= members * Integer(specialization.vectors)
+          || (Integer(problem.rows_by_workgroups.columns) % per_vector == 0
+          && of_row <= members * Integer(specialization.vectors)
           && (Integer(specialization.vectors) == 1 || of_row > members * Integer(specialization.vectors) / 2)),
       parameters.reduce != Reduce::team || Integer(specialization.workgroup) <= 256,
   });
@@ -177,7 +178,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       Integer(specialization.workgroup));
   const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
-  groups[0] = ceil_div(Integer(problem.rows), rows_of_workgroup);
+  groups[0] = ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -206,18 +207,19 @@ Real cost(const SelectionScope& scope) {
       Integer(specialization.workgroup));
   const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
   const Integer loads = choose(is_held, Integer(specialization.vectors),
-      passes * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)));
+      passes * ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup)));
   const Integer steps = loads
       + choose(parameters.reduce == Reduce::shared, 16,
       choose(parameters.reduce == Reduce::team, 2,
       2 * Integer(specialization.workgroup) / Integer(device.subgroup_size)));
-  const Integer waves = ceil_div(Integer(problem.rows),
+  const Integer waves = ceil_div(Integer(problem.rows_by_workgroups.rows),
       Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)) * rows_of_workgroup);
   return Real(device.launch_us)
-      + ceil_div(Integer(problem.rows), rows_of_workgroup) / (Real(50.0) * Integer(device.compute_units))
-      + Integer(specialization.workgroup) / Real(10000.0)
-      + max(2 * Integer(problem.rows) * Integer(problem.columns) * Integer(bytes(parameters.input_dtype))
-      * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us), waves * steps / Real(fit.steps_per_us));
+      + ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup)
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0)
+      + max(2 * Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns)
+      * Integer(bytes(parameters.input_dtype)) * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us),
+      waves * steps / Real(fit.steps_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -225,11 +227,13 @@ constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_d45d2afe[] = {{offsetof(PushConstants, rows), offsetof(Problem, rows), 8}};
+constexpr BlockField push_constants_5f3d5454[] = {
+  {offsetof(PushConstants, rows), offsetof(Problem, rows_by_workgroups.rows), 8},
+};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_09592d81 = {
+constexpr InterfaceInfo binds_e7114474 = {
     .bindings = bindings_067ecb10,
-    .push_constants = push_constants_d45d2afe,
+    .push_constants = push_constants_5f3d5454,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_888ee923,
 };
@@ -254,15 +258,15 @@ enum Interface : uint16_t {
   uses_eb085a60,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_230dcdc0
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_4069b940
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_498b3250
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, bit(Feature::storage_buffer_16bit)},  // uses_6f9e6085
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_7ad63ea2
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_9269da31
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_d504592a
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_e84f335b
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_eb085a60
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_230dcdc0
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_4069b940
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_498b3250
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, bit(Feature::storage_buffer_16bit)},  // uses_6f9e6085
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_7ad63ea2
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_9269da31
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_d504592a
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_e84f335b
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_eb085a60
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "rows_by_workgroups_fields.h"
 
 namespace qgen::generated::softmax {
 
@@ -36,8 +37,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> rows;
-  Required<uint32_t> columns;
+  fields::RowsByWorkgroups rows_by_workgroups;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "window_fields.h"
 
 namespace qgen::generated::unfold {
 
@@ -40,14 +41,7 @@ struct Problem {
   Required<uint32_t> columns;
   Required<uint32_t> window_lines;
   Required<uint32_t> line_taps;
-  Required<std::array<uint32_t, 4>> input_sides;
-  Required<std::array<uint32_t, 4>> output_sides;
-  Required<std::array<uint32_t, 4>> input_strides;
-  Required<std::array<uint32_t, 4>> output_strides;
-  Required<std::array<uint32_t, 2>> taps;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<std::array<uint32_t, 2>> padding;
-  Required<std::array<uint32_t, 2>> dilation;
+  fields::Window window;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -15,11 +15,11 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1}),
-  table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1}),
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  table::data({"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1}),
+  table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -73,7 +73,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.n) < 65535 || !device.is_cpu,
+      Integer(problem.product.n) < 65535 || !device.is_cpu,
   });
 }
 
@@ -113,7 +113,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer made = Integer(problem.m) * Integer(problem.k);
+  const Integer made = Integer(problem.product.m) * Integer(problem.product.k);
   groups[0] = ceil_div(made, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -146,10 +146,10 @@ Real cost(const SelectionScope& scope) {
   const Real product_ops = choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops));
   const Real products_per_us = choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us),
       Real(fit.reals_per_us));
-  const Integer made = Integer(problem.m) * Integer(problem.k);
+  const Integer made = Integer(problem.product.m) * Integer(problem.product.k);
   return Real(device.launch_us)
-      + max(product_ops * made * (Integer(problem.n) + Real(fit.begin_products)) / Real(device.f32_ops_per_us),
-      Integer(problem.n) / products_per_us)
+      + max(product_ops * made * (Integer(problem.product.n) + Real(fit.begin_products)) / Real(device.f32_ops_per_us),
+      Integer(problem.product.n) / products_per_us)
       + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
@@ -160,11 +160,11 @@ constexpr BindingInfo bindings_3def8929[] = {
   table::buffer(2, Operand::weight_scales, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_da0f465c[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 20}};
+constexpr BlockField push_constants_b224dc8f[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 20}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_5fb72145 = {
+constexpr InterfaceInfo binds_d17cd657 = {
     .bindings = bindings_3def8929,
-    .push_constants = push_constants_da0f465c,
+    .push_constants = push_constants_b224dc8f,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_37943515,
 };
@@ -176,9 +176,9 @@ enum Interface : uint16_t {
   uses_95b85ed8,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5fb72145, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_3422b9fb
-  {&binds_5fb72145, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_4ea9f448
-  {&binds_5fb72145, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_95b85ed8
+  {&binds_d17cd657, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_3422b9fb
+  {&binds_d17cd657, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_4ea9f448
+  {&binds_d17cd657, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_95b85ed8
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

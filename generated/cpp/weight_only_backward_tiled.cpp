@@ -15,11 +15,11 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1}),
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_n", FieldInfo::Kind::u32, offsetof(Problem, slice_n), 1},
 };
@@ -66,7 +66,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.group_size) % 8 == 0 || Integer(problem.groups) <= 1,
+      Integer(problem.weight_groups.group_size) % 8 == 0 || Integer(problem.weight_groups.groups) <= 1,
       Integer(problem.slice_n) <= 61440 || !device.is_cpu,
   });
 }
@@ -85,8 +85,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.k), 16 * Integer(parameters.side)) * Integer(problem.slices);
+  const Integer tiles = ceil_div(Integer(problem.product.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.product.k), 16 * Integer(parameters.side)) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -112,8 +112,8 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.k), 16 * Integer(parameters.side)) * Integer(problem.slices);
+  const Integer tiles = ceil_div(Integer(problem.product.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.product.k), 16 * Integer(parameters.side)) * Integer(problem.slices);
   const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
       * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.slice_n) + Real(fit.begin_products))
       * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
@@ -128,10 +128,10 @@ constexpr BindingInfo bindings_3def8929[] = {
   table::buffer(2, Operand::weight_scales, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_1b5eee48[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 28}};
-constexpr InterfaceInfo binds_a6099901 = {
+constexpr BlockField push_constants_8eb02f76[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 28}};
+constexpr InterfaceInfo binds_2368a4c5 = {
     .bindings = bindings_3def8929,
-    .push_constants = push_constants_1b5eee48,
+    .push_constants = push_constants_8eb02f76,
     .push_constants_bytes = sizeof(PushConstants),
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
@@ -146,12 +146,12 @@ enum Interface : uint16_t {
   uses_dd16e6a7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_a6099901, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_286e0a37
-  {&binds_a6099901, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_40ad7760
-  {&binds_a6099901, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_466360c7
-  {&binds_a6099901, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_d3e9a60f
-  {&binds_a6099901, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_d5b6f152
-  {&binds_a6099901, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_dd16e6a7
+  {&binds_2368a4c5, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_286e0a37
+  {&binds_2368a4c5, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_40ad7760
+  {&binds_2368a4c5, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_466360c7
+  {&binds_2368a4c5, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_d3e9a60f
+  {&binds_2368a4c5, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_d5b6f152
+  {&binds_2368a4c5, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_dd16e6a7
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "product_fields.h"
 #include "qgen/kernels.h"
+#include "weight_groups_fields.h"
 
 namespace qgen::generated::weight_only_backward_tiled {
 
@@ -39,11 +41,8 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> group_size;
-  Required<uint32_t> groups;
+  fields::Product product;
+  fields::WeightGroups weight_groups;
   Required<uint32_t> slices;
   Required<uint32_t> slice_n;
 

@@ -16,13 +16,13 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
 };
@@ -111,10 +111,12 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.k) % 8 == 0,
-      Integer(problem.group_size) % Integer(specialization.step) == 0 || Integer(problem.groups) <= 1,
+      Integer(problem.product.k) % 8 == 0,
+      Integer(problem.weight_groups.group_size) % Integer(specialization.step) == 0
+          || Integer(problem.weight_groups.groups) <= 1,
       Integer(specialization.step) == 64 || Integer(specialization.blocks_m) == 4
-          || (Integer(problem.groups) > 1 && Integer(problem.group_size) % 64 != 0) || device.is_cpu,
+          || (Integer(problem.weight_groups.groups) > 1 && Integer(problem.weight_groups.group_size) % 64 != 0)
+          || device.is_cpu,
   });
 }
 
@@ -220,13 +222,15 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.k) % 64 == 0 ? 1 : 0;
-  values[1] = Integer(problem.k) % 128 == 0 && Integer(problem.slice_k) % 128 == 0
-      && (Integer(problem.groups) <= 1 || Integer(problem.group_size) % 128 == 0) ? 1 : 0;
-  values[2] = table::as_constant(choose(Integer(problem.groups) <= 1 && Integer(problem.k) % 256 == 0
-      && Integer(problem.n) % 256 == 0, Integer(problem.k), 0));
-  values[3] = table::as_constant(choose(Integer(problem.groups) <= 1 && Integer(problem.k) % 256 == 0
-      && Integer(problem.n) % 256 == 0, Integer(problem.n), 0));
+  values[0] = Integer(problem.product.k) % 64 == 0 ? 1 : 0;
+  values[1] = Integer(problem.product.k) % 128 == 0 && Integer(problem.slice_k) % 128 == 0
+      && (Integer(problem.weight_groups.groups) <= 1 || Integer(problem.weight_groups.group_size) % 128 == 0) ? 1 : 0;
+  values[2] = table::as_constant(choose(Integer(problem.weight_groups.groups) <= 1
+      && Integer(problem.product.k) % 256 == 0 && Integer(problem.product.n) % 256 == 0, Integer(problem.product.k),
+      0));
+  values[3] = table::as_constant(choose(Integer(problem.weight_groups.groups) <= 1
+      && Integer(problem.product.k) % 256 == 0 && Integer(problem.product.n) % 256 == 0, Integer(problem.product.n),
+      0));
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -249,8 +253,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer tiles = row_tiles * column_tiles;
   groups[0] = tiles * Integer(problem.slices);
   groups[1] = Integer(1);
@@ -286,8 +290,8 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer tiles = row_tiles * column_tiles;
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
@@ -306,7 +310,7 @@ Real cost(const SelectionScope& scope) {
       + choose(parameters.form == Layout::weight_q4_rows, Integer(problem.slice_k) * columns * Real(fit.row_us),
       Real(0.0));
   return Real(device.launch_us)
-      + Integer(problem.n) * Integer(problem.k)
+      + Integer(problem.product.n) * Integer(problem.product.k)
       * choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)) / Real(device.bytes_per_us)
       + Real(fit.begin_us) + passes * (tile_us + exposed_latency_us);
 }
@@ -319,13 +323,13 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_1b20222d[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 36}};
+constexpr BlockField push_constants_4bf672b7[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 36}};
 constexpr SpecializationSlot slots_f04dc050[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9},
 };
-constexpr InterfaceInfo binds_6dfdb7dd = {
+constexpr InterfaceInfo binds_cbbeafd8 = {
     .bindings = bindings_6e65edc4,
-    .push_constants = push_constants_1b20222d,
+    .push_constants = push_constants_4bf672b7,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f04dc050,
 };
@@ -353,9 +357,9 @@ constexpr BindingInfo bindings_a6ef5d33[] = {
   table::buffer(2, Operand::weight_scales, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_50f9198e = {
+constexpr InterfaceInfo binds_3175feb5 = {
     .bindings = bindings_a6ef5d33,
-    .push_constants = push_constants_1b20222d,
+    .push_constants = push_constants_4bf672b7,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f04dc050,
 };
@@ -409,18 +413,18 @@ enum Interface : uint16_t {
   uses_f60ed32f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_cadea268, needs_02cea52f, matrices_of_rows_160641bb},  // uses_0880db3e
-  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_273e3c79
-  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_cadea268, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_3670016e
-  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_2db1c389, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_63fcac68
-  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_8df8d527
-  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_239b3f48, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_974d4045
-  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_2db1c389, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_bccabece
-  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_02cea52f, matrices_of_rows_160641bb},  // uses_dc279f26
-  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_239b3f48, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_dde8a567
-  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_e35bb0cb
-  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_07df6457, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_e530c9b2
-  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_07df6457, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_f60ed32f
+  {&binds_cbbeafd8, workgroup_d3e6bc90, shared_bytes_cadea268, needs_02cea52f, matrices_of_rows_160641bb},  // uses_0880db3e
+  {&binds_3175feb5, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_273e3c79
+  {&binds_3175feb5, workgroup_d3e6bc90, shared_bytes_cadea268, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_3670016e
+  {&binds_3175feb5, workgroup_d3e6bc90, shared_bytes_2db1c389, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_63fcac68
+  {&binds_3175feb5, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_8df8d527
+  {&binds_3175feb5, workgroup_d3e6bc90, shared_bytes_239b3f48, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_974d4045
+  {&binds_cbbeafd8, workgroup_d3e6bc90, shared_bytes_2db1c389, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_bccabece
+  {&binds_cbbeafd8, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_02cea52f, matrices_of_rows_160641bb},  // uses_dc279f26
+  {&binds_cbbeafd8, workgroup_d3e6bc90, shared_bytes_239b3f48, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_dde8a567
+  {&binds_cbbeafd8, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_e35bb0cb
+  {&binds_3175feb5, workgroup_d3e6bc90, shared_bytes_07df6457, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_e530c9b2
+  {&binds_cbbeafd8, workgroup_d3e6bc90, shared_bytes_07df6457, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_f60ed32f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "epilogue_fields.h"
+#include "product_fields.h"
 #include "qgen/kernels.h"
-#include "words.h"
+#include "weight_groups_fields.h"
 
 namespace qgen::generated::weight_only_coopmat {
 
@@ -42,13 +44,9 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> m;
-  Required<uint32_t> n;
-  Required<uint32_t> k;
-  Required<uint32_t> group_size;
-  Required<uint32_t> groups;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::Product product;
+  fields::WeightGroups weight_groups;
+  fields::Epilogue epilogue;
   Required<uint32_t> slices;
   Required<uint32_t> slice_k;
 

@@ -16,14 +16,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -104,10 +104,12 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.k) % 4 == 0,
-      Integer(problem.k) % 32 == 0 || parameters.form == Layout::weight_q8_rows || parameters.input_dtype == DType::f32,
-      Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
-      Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
+      Integer(problem.product.k) % 4 == 0,
+      Integer(problem.product.k) % 32 == 0 || parameters.form == Layout::weight_q8_rows
+          || parameters.input_dtype == DType::f32,
+      Integer(problem.weight_groups.group_size) % (128 / Integer(problem.weight_bits)) == 0
+          || Integer(problem.weight_groups.groups) <= 1,
+      Integer(parameters.rows) == 1 || Integer(problem.product.m) > 1,
   });
 }
 
@@ -157,9 +159,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.n),
+  groups[0] = ceil_div(Integer(problem.product.n),
       Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns))
-      * ceil_div(Integer(problem.m), Integer(parameters.rows));
+      * ceil_div(Integer(problem.product.m), Integer(parameters.rows));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -188,22 +190,24 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer row_groups = ceil_div(Integer(problem.m), Integer(parameters.rows));
+  const Integer row_groups = ceil_div(Integer(problem.product.m), Integer(parameters.rows));
   const Real idle_times = max(Real(1.0),
-      Integer(specialization.group_team) * Real(128.0) / max(1, Integer(problem.k) * Integer(problem.weight_bits)));
-  const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
-      / Real(device.bytes_per_us);
+      Integer(specialization.group_team) * Real(128.0)
+      / max(1, Integer(problem.product.k) * Integer(problem.weight_bits)));
+  const Real weight_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
+      / Real(8.0) / Real(device.bytes_per_us);
   const Real exposed_latency = Real(2048.0) * Integer(device.compute_units)
       / max(1,
-      Integer(problem.n)
-      * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)));
+      Integer(problem.product.n)
+      * min(Integer(specialization.group_team),
+      ceil_div(Integer(problem.product.k) * Integer(problem.weight_bits), 128)));
   const Real read_us = weight_us
       * (max(1, exposed_latency) + (row_groups - 1) * Real(device.bytes_per_us) / Real(device.cache_bytes_per_us));
   const Real products_us = row_groups
-      * (Integer(parameters.rows) * ceil_div(Integer(problem.n), Integer(specialization.columns)) * Integer(problem.k)
-      * Integer(bytes(parameters.input_dtype)) / Real(device.cache_bytes_per_us)
-      + Integer(parameters.rows) * Integer(problem.n)
-      * (idle_times * Integer(problem.k)
+      * (Integer(parameters.rows) * ceil_div(Integer(problem.product.n), Integer(specialization.columns))
+      * Integer(problem.product.k) * Integer(bytes(parameters.input_dtype)) / Real(device.cache_bytes_per_us)
+      + Integer(parameters.rows) * Integer(problem.product.n)
+      * (idle_times * Integer(problem.product.k)
       * (1 + choose(Integer(problem.weight_bits) == 4, Real(fit.nibble_ops), 0)
       + choose(parameters.input_dtype == DType::f16 && parameters.halves == Halves::bits, Real(fit.packed_half_ops), 0)
       / Integer(specialization.columns)) + Real(fit.team_ops) * Integer(specialization.group_team))
@@ -220,11 +224,11 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_16d80e93[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 32}};
+constexpr BlockField push_constants_b227b018[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 32}};
 constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_ccd9e4ae = {
+constexpr InterfaceInfo binds_436dc527 = {
     .bindings = bindings_6e65edc4,
-    .push_constants = push_constants_16d80e93,
+    .push_constants = push_constants_b227b018,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_ec888001,
 };
@@ -256,22 +260,22 @@ enum Interface : uint16_t {
   uses_f503c983,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_da12aeee},  // uses_014fb1c6
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_da12aeee},  // uses_2894bdca
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_3037c554
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_da12aeee},  // uses_469df3c4
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_13ac8119},  // uses_6632015a
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_6910a869
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_13ac8119},  // uses_798f83f2
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_7f3ac7b4
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_da12aeee},  // uses_97f33329
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_9adafe4f
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_13ac8119},  // uses_ba09c522
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_8abd1557},  // uses_bdae4cd6
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232},  // uses_c2716bb5
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_13ac8119},  // uses_c991994f
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_8abd1557},  // uses_d2e22355
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740},  // uses_f503c983
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_fb5d7565, needs_da12aeee},  // uses_014fb1c6
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_33e25232, needs_da12aeee},  // uses_2894bdca
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_3037c554
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_fb5d7565, needs_da12aeee},  // uses_469df3c4
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_33e25232, needs_13ac8119},  // uses_6632015a
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_6910a869
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_fb5d7565, needs_13ac8119},  // uses_798f83f2
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_7f3ac7b4
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_33e25232, needs_da12aeee},  // uses_97f33329
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_9adafe4f
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_33e25232, needs_13ac8119},  // uses_ba09c522
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_33e25232, needs_8abd1557},  // uses_bdae4cd6
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_33e25232},  // uses_c2716bb5
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_fb5d7565, needs_13ac8119},  // uses_c991994f
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_fb5d7565, needs_8abd1557},  // uses_d2e22355
+  {&binds_436dc527, workgroup_793c9f38, shared_bytes_ab96c740},  // uses_f503c983
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -16,14 +16,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1}),
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
+  table::data({"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1}),
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
   table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -83,7 +83,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.k) / 16 + 2 * Integer(problem.groups) < 65535 || !device.is_cpu,
+      Integer(problem.product.k) / 16 + 2 * Integer(problem.weight_groups.groups) < 65535 || !device.is_cpu,
   });
 }
 
@@ -124,7 +124,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer made = Integer(problem.m) * Integer(problem.n);
+  const Integer made = Integer(problem.product.m) * Integer(problem.product.n);
   groups[0] = ceil_div(made, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -150,10 +150,10 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer made = Integer(problem.m) * Integer(problem.n);
+  const Integer made = Integer(problem.product.m) * Integer(problem.product.n);
   return Real(device.launch_us)
-      + max(Real(fit.product_ops) * made * (Integer(problem.k) + Real(fit.begin_products))
-      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(fit.products_per_us))
+      + max(Real(fit.product_ops) * made * (Integer(problem.product.k) + Real(fit.begin_products))
+      / Real(device.f32_ops_per_us), Integer(problem.product.k) / Real(fit.products_per_us))
       + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
@@ -165,11 +165,11 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_16d80e93[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 32}};
+constexpr BlockField push_constants_b227b018[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 32}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_2aa0edfe = {
+constexpr InterfaceInfo binds_c0b4fc2f = {
     .bindings = bindings_6e65edc4,
-    .push_constants = push_constants_16d80e93,
+    .push_constants = push_constants_b227b018,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_37943515,
 };
@@ -181,9 +181,9 @@ enum Interface : uint16_t {
   uses_cd3d3716,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_2aa0edfe, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_0fcd095c
-  {&binds_2aa0edfe, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_26f8fa11
-  {&binds_2aa0edfe, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_cd3d3716
+  {&binds_c0b4fc2f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_0fcd095c
+  {&binds_c0b4fc2f, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_26f8fa11
+  {&binds_c0b4fc2f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_cd3d3716
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -16,14 +16,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1}),
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
+  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1}),
+  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
+  {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
 };
@@ -85,7 +85,8 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.group_size) % (32 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
+      Integer(problem.weight_groups.group_size) % (32 / Integer(problem.weight_bits)) == 0
+          || Integer(problem.weight_groups.groups) <= 1,
       Integer(problem.slice_k) <= 61440 || !device.is_cpu,
   });
 }
@@ -105,8 +106,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.slices);
+  const Integer tiles = ceil_div(Integer(problem.product.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.product.n), 16 * Integer(parameters.side)) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -132,8 +133,8 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
-      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.slices);
+  const Integer tiles = ceil_div(Integer(problem.product.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.product.n), 16 * Integer(parameters.side)) * Integer(problem.slices);
   const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
       * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.slice_k) + Real(fit.begin_products))
       * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
@@ -148,10 +149,10 @@ constexpr BindingInfo bindings_a6ef5d33[] = {
   table::buffer(2, Operand::weight_scales, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_256a0171[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 40}};
-constexpr InterfaceInfo binds_80d8a712 = {
+constexpr BlockField push_constants_b4723e7e[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 40}};
+constexpr InterfaceInfo binds_259c5d8d = {
     .bindings = bindings_a6ef5d33,
-    .push_constants = push_constants_256a0171,
+    .push_constants = push_constants_b4723e7e,
     .push_constants_bytes = sizeof(PushConstants),
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
@@ -164,9 +165,9 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_748379a4 = {
+constexpr InterfaceInfo binds_a50066ae = {
     .bindings = bindings_6e65edc4,
-    .push_constants = push_constants_256a0171,
+    .push_constants = push_constants_b4723e7e,
     .push_constants_bytes = sizeof(PushConstants),
 };
 enum Interface : uint16_t {
@@ -180,14 +181,14 @@ enum Interface : uint16_t {
   uses_f6ceb54b,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_2915eac4
-  {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_54a17df7
-  {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_69d33dec
-  {&binds_748379a4, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_797b4562
-  {&binds_748379a4, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_9d61e0f0
-  {&binds_748379a4, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_a56104fb
-  {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_cda56cde
-  {&binds_748379a4, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_f6ceb54b
+  {&binds_259c5d8d, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_2915eac4
+  {&binds_259c5d8d, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_54a17df7
+  {&binds_259c5d8d, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_69d33dec
+  {&binds_a50066ae, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_797b4562
+  {&binds_a50066ae, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_9d61e0f0
+  {&binds_a50066ae, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_a56104fb
+  {&binds_259c5d8d, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_cda56cde
+  {&binds_a50066ae, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_f6ceb54b
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

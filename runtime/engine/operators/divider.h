@@ -5,6 +5,8 @@
 // three to multiply and shift. The kernel's half is templates/lib/quotient.glsl, which also shows that it is exact.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 
@@ -21,6 +23,27 @@ constexpr Divider divider_of(uint32_t divisor) {
   const auto shift = static_cast<uint32_t>(std::bit_width(divisor - 1));
   const uint64_t multiplier = ((uint64_t{1} << (31 + shift)) + divisor - 1) / divisor;
   return {divisor, static_cast<uint32_t>(multiplier), shift};
+}
+
+// Divisor, multiplier and shift of each number, as templates/lib/divide.glsl reads them. A number below 1, which a
+// tensor without elements has, counts as 1; one above 2^31 as 2^31, which is above every index.
+template <typename... Numbers>
+constexpr std::array<uint32_t, 3 * sizeof...(Numbers)> divider_words(Numbers... numbers) {
+  std::array<uint32_t, 3 * sizeof...(Numbers)> words{};
+  size_t next = 0;
+  for (const int64_t number : {static_cast<int64_t>(numbers)...}) {
+    const Divider by = divider_of(static_cast<uint32_t>(std::clamp(number, int64_t{1}, int64_t{1} << 31)));
+    for (const uint32_t word : {by.divisor, by.multiplier, by.shift}) words[next++] = word;
+  }
+  return words;
+}
+
+template <size_t M, size_t N>
+constexpr std::array<uint32_t, M + N> joined(const std::array<uint32_t, M>& first,
+                                             const std::array<uint32_t, N>& second) {
+  std::array<uint32_t, M + N> all{};
+  std::copy(second.begin(), second.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
 }
 
 }  // namespace qgen

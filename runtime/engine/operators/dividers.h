@@ -20,8 +20,7 @@ std::array<uint32_t, 3 * kMaxRank> dividers_of(const std::vector<Dimension>& dim
   std::array<uint32_t, 3 * kMaxRank> all{};
   auto next = all.begin();
   for (const Dimension& dimension : dimensions) {
-    const auto [divisor, multiplier, shift] = divider_of(u32(std::min(dimension.side, int64_t{1} << 31)));
-    next = std::ranges::copy(std::array{divisor, multiplier, shift}, next).out;
+    next = std::ranges::copy(divider_words(dimension.side), next).out;
   }
   return all;
 }

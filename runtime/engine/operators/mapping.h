@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "qparams_fields.h"
 #include "runtime/engine/tensor/quant_params.h"
 
 namespace qgen {
@@ -14,20 +15,18 @@ namespace qgen {
 // eps, unless one is given: the smallest normal of the input's dtype.
 constexpr float least_scale(DType input) { return input == DType::f16 ? 0x1p-14f : std::numeric_limits<float>::min(); }
 
-// Of a range of at most 2^32 integers.
-struct Mapping {
-  float range, half_range, quant_min_real, quant_max_real;
-  int32_t quant_min, quant_max, symmetric_zero_point;
-};
-constexpr Mapping mapping_of(IntegerRange range) {
+// The fields of the fragment specs/lib/qparams.yaml, for a range of at most 2^32 integers.
+inline generated::fields::Qparams qparams_fields(generated::words::MappingType mapping, IntegerRange range, float eps) {
   const auto length = static_cast<float>(range.max - range.min);
-  return {length,
-          length / 2,
-          static_cast<float>(range.min),
-          static_cast<float>(range.max),
-          static_cast<int32_t>(range.min),
-          static_cast<int32_t>(range.max),
-          static_cast<int32_t>((range.max + range.min + 1) / 2)};
+  return {.mapping = mapping,
+          .range = length,
+          .half_range = length / 2,
+          .quant_min_real = static_cast<float>(range.min),
+          .quant_max_real = static_cast<float>(range.max),
+          .eps = eps,
+          .quant_min = static_cast<int32_t>(range.min),
+          .quant_max = static_cast<int32_t>(range.max),
+          .symmetric_zero_point = static_cast<int32_t>((range.max + range.min + 1) / 2)};
 }
 
 }  // namespace qgen

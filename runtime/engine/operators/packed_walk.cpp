@@ -74,13 +74,6 @@ Shifts best_shifts(const Counts& counts, const WalkedLayouts& layouts) {
   return best;
 }
 
-constexpr size_t kDividers = 3;
-
-void set_divider(Walk& walk, size_t index, int64_t by) {
-  const auto [divisor, multiplier, shift] = divider_of(u32(by));
-  std::ranges::copy(std::array{divisor, multiplier, shift}, walk.dividers.begin() + static_cast<ptrdiff_t>(3 * index));
-}
-
 }  // namespace
 
 uint32_t bytes_in_a_row(Layout layout) {
@@ -94,18 +87,14 @@ WalkedLayouts between(Layout written, Layout read) {
 
 Walk walk_of(const Shape& shape, const WalkedLayouts& layouts) {
   const Sides sides = sides_of(shape);
-  Walk result{.axes = axes_of(layouts.written, layouts.read)};
+  Walk result{.axes = axes_of(layouts.written, layouts.read), .dividers = divider_words(1, 1, 1)};
   std::ranges::transform(sides, result.sides.begin(), u32);
-  if (element_count(shape) == 0) {  // its other sides may be past 32 bits, and nothing is divided by them
-    for (size_t i = 0; i < kDividers; ++i) set_divider(result, i, 1);
-    return result;
-  }
+  if (element_count(shape) == 0) return result;  // its other sides may be past 32 bits
   const Counts counts = count_tiles(sides, layouts);
   result.box_shifts = best_shifts(counts, layouts);
   result.boxes = u32(count_boxes(counts, result.box_shifts));
-  const int64_t divisors[kDividers] = {boxes_along(counts, result.box_shifts, 0),
-                                       boxes_along(counts, result.box_shifts, 1), counts.along_third};
-  for (size_t i = 0; i < kDividers; ++i) set_divider(result, i, divisors[i]);
+  result.dividers = divider_words(boxes_along(counts, result.box_shifts, 0), boxes_along(counts, result.box_shifts, 1),
+                                  counts.along_third);
   return result;
 }
 

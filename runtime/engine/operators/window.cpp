@@ -143,4 +143,15 @@ std::array<uint32_t, kDims> image_strides(const TensorDesc& tensor) {
   return block_strides(as_image(tensor.shape), tensor.layout);
 }
 
+generated::fields::Window window_fields(const Window& window, const TensorDesc& input, const TensorDesc& output) {
+  return {.input_sides = image_sides(input.shape),
+          .output_sides = image_sides(output.shape),
+          .input_strides = image_strides(input),
+          .output_strides = image_strides(output),
+          .taps = in_words(window.taps),
+          .stride = in_words(window.stride),
+          .padding = in_words(window.before),
+          .dilation = in_words(window.dilation)};
+}
+
 }  // namespace qgen

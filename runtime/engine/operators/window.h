@@ -19,6 +19,7 @@
 #include "runtime/engine/calls/call.h"
 #include "runtime/engine/tensor/packed_layout.h"
 #include "vocabulary/integer.h"
+#include "window_fields.h"
 
 namespace qgen {
 
@@ -65,18 +66,7 @@ std::array<uint32_t, kDims> image_sides(const Shape& shape);
 std::array<uint32_t, kDims> image_strides(const TensorDesc& tensor);
 inline std::array<uint32_t, 2> in_words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
 
-// The fields of the fragment specs/lib/window.yaml, for the braces of a Problem. It is a macro, because the compiler
-// reports a missing field only if all fields are named within these braces.
-// clang-format off
-#define QGEN_WINDOW_FIELDS(window, input, output) \
-  .input_sides = image_sides((input).shape),      \
-  .output_sides = image_sides((output).shape),    \
-  .input_strides = image_strides(input),          \
-  .output_strides = image_strides(output),        \
-  .taps = in_words((window).taps),                \
-  .stride = in_words((window).stride),            \
-  .padding = in_words((window).before),           \
-  .dilation = in_words((window).dilation)
-// clang-format on
+// The fields of the fragment specs/lib/window.yaml.
+generated::fields::Window window_fields(const Window& window, const TensorDesc& input, const TensorDesc& output);
 
 }  // namespace qgen

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The whole text of every generated file, for three specs that use everything: an operator with kernels, a kernel
-// family that only recipes use, and an operator that consists of a recipe. The expected files are golden/cpp. They are
+// family that only recipes use, and an operator that consists of a recipe and shares a fragment with this family. The expected files are golden/cpp. They are
 // compiled into this test, so they are known to compile, and their functions' results are checked below.
 //
 // After a change that is meant: QGEN_UPDATE_EXPECTED=1 test_emit, then read the diff.
@@ -83,6 +83,13 @@ cost: device.launch_us + move * moved / device.bytes_per_us + wait_us + choose(i
 verify: {tolerance: {abs: 0.25, rel: 1e-6, f16: {rel: 2^-11}, computed: numel * 2^-23, why: it rounds}}
 )yaml";
 
+constexpr std::string_view kRowWalk = R"yaml(
+fragment: row_walk
+problem:
+  stride: u32[2]
+  rounding: {words: [nearest, down]}
+)yaml";
+
 constexpr std::string_view kRowSumPartial = R"yaml(
 kernel: row_sum_partial
 summary: sums of parts of rows
@@ -90,11 +97,7 @@ template: reduction/row_sum_partial.comp
 operands:
   input: {access: read, dtype: f32}
   sums:  {access: write, dtype: f32}
-problem:
-  rows: u32
-  length: u32
-  stride: u32[2]
-  rounding: {words: [nearest, down]}
+problem: [{rows: u32, length: u32}, row_walk]
 parameters:
   stage: [first, last]
 subgroup_size: 32
@@ -121,11 +124,7 @@ operators:
     aliases: {sum_half: without a scale}
 parameters:
   dtype: [f32, f16]
-problem:
-  rows: u32
-  columns: u32
-  stride: u32[2]
-  rounding: {words: [nearest, down]}
+problem: [{rows: u32, columns: u32}, row_walk]
 recipes:
   two_pass:
     applies_when: [columns >= 64]
@@ -143,9 +142,9 @@ recipes:
 )yaml";
 
 spec::Spec parsed(std::string_view yaml, const std::string& file) {
-  auto spec = spec::parse_spec(yaml, file);
-  if (!spec) ADD_FAILURE() << to_text(spec.error(), {});
-  return *std::move(spec);
+  auto specs = spec::parse_specs({{"specs/lib/row_walk.yaml", kRowWalk}, {file, yaml}});
+  if (!specs) ADD_FAILURE() << to_text(specs.error(), {});
+  return std::move(specs->front());
 }
 
 reflect::Member member(std::string name, uint32_t offset, reflect::Member::Kind kind, uint32_t count = 1) {
@@ -567,10 +566,10 @@ TEST(GeneratedCode, OperandsAreNamedByCallers) {
 TEST(GeneratedCode, RecipesMakeTheProblemsOfTheirSteps) {
   const RecipeInfo& recipe = generated::row_sum::op.recipes[0];
   EXPECT_EQ(recipe.id, "row_sum.two_pass");
-  const generated::row_sum::Problem problem{.rows = 3,
-                                            .columns = 1000,
-                                            .stride = std::array<uint32_t, 2>{7, 9},
-                                            .rounding = generated::words::Rounding::nearest};
+  const generated::row_sum::Problem problem{
+      .rows = 3,
+      .columns = 1000,
+      .row_walk = {.stride = std::array<uint32_t, 2>{7, 9}, .rounding = generated::words::Rounding::nearest}};
   const DeviceNumbers device;
   const SelectionScope scope{&problem, nullptr, nullptr, &device};
   EXPECT_EQ(recipe.first_failing(scope), kAllHold);
@@ -585,7 +584,11 @@ TEST(GeneratedCode, RecipesMakeTheProblemsOfTheirSteps) {
   const auto& step = *reinterpret_cast<const generated::row_sum_partial::Problem*>(memory);
   EXPECT_EQ(step.rows, 3u);
   EXPECT_EQ(step.length, 16u);
-  EXPECT_EQ(step.stride[1], 9u);
+  EXPECT_EQ(step.row_walk.stride[1], 9u);
+  EXPECT_EQ(step.row_walk.rounding, generated::words::Rounding::down);
+  recipe.steps[1].make_problem(scope, memory);  // it changes no field of row_walk
+  EXPECT_EQ(step.row_walk.stride[1], 9u);
+  EXPECT_EQ(step.row_walk.rounding, generated::words::Rounding::nearest);
   const auto& first = generated::row_sum_partial::op.kernels[0];
   EXPECT_TRUE(recipe.steps[0].takes(first.parameters));
   EXPECT_FALSE(recipe.steps[1].takes(first.parameters));
@@ -627,8 +630,7 @@ Call call_of(const Inputs& inputs, double scale) {
   const TensorDesc& input = inputs.input->tensor;
   const row_sum::Problem fields{.rows = static_cast<uint32_t>(input.shape[0]),
                                 .columns = static_cast<uint32_t>(input.shape[1]),
-                                .stride = std::array<uint32_t, 2>{1, 1},
-                                .rounding = Rounding::nearest};
+                                .row_walk = {std::array<uint32_t, 2>{1, 1}, Rounding::nearest}};
   const TensorDesc output{DType::f32, {input.shape[0], static_cast<int64_t>(scale)}};
   return make_call(fields, {.input = input, .output = output});
 }

@@ -73,15 +73,27 @@ uint32_t texels_of(const TensorDesc& image) {
 
 bool is_dense(const View& view) { return is_row_major(view) && view.offset % 4 == 0; }
 
-// The block fields of quantize_affine and dequantize_affine.
+// The fields of quantize_affine and dequantize_affine.
 struct Conversion {
-  uint32_t parameters, zero_points;
-  bool is_periodic;
-  uint32_t distance;
-  Divider by_run, by_cycle, by_distance;
-  uint32_t image_steps;
-  DimensionFields dimensions;
+  fields::BlockRuns runs;
+  fields::AffineWalk walk;
 };
+
+fields::BlockRuns runs_of(const Blocks& blocks, const ViewedDesc& real, const ParameterPattern& pattern) {
+  const Divider by_run = divider_of(u32(pattern.run)),
+                by_cycle = divider_of(u32(std::max<int64_t>(blocks.parameters, 1)));
+  return {.numel = u32(element_count(real.view.shape)),
+          .first = u32(real.view.offset),
+          .is_dense = is_dense(real.view) ? 1u : 0u,
+          .parameters = u32(blocks.parameters),
+          .run = by_run.divisor,
+          .run_multiplier = by_run.multiplier,
+          .run_shift = by_run.shift,
+          .is_periodic = pattern.is_periodic ? 1u : 0u,
+          .cycle_multiplier = by_cycle.multiplier,
+          .cycle_shift = by_cycle.shift,
+          .zero_points = u32(blocks.zero_points)};
+}
 
 // `output` is one of the two sides.
 Conversion conversion(const Blocks& blocks, const ViewedDesc& real, const TensorDesc& integer,
@@ -89,17 +101,22 @@ Conversion conversion(const Blocks& blocks, const ViewedDesc& real, const Tensor
   const bool is_of_images = real.tensor.storage != Storage::buffer || integer.storage != Storage::buffer;
   const BlockedShape shape = blocked_shape(real.view, blocks.block);
   const ParameterPattern pattern = parameter_pattern(shape);
-  const uint32_t parameters = u32(blocks.parameters), distance = u32(item_distance(pattern, blocks.parameters));
+  const uint32_t distance = u32(item_distance(pattern, blocks.parameters));
+  const Divider by_distance = divider_of(std::max(distance, 1u));
   const uint32_t steps = output.storage == Storage::texture3d ? texels_of(output) : u32(element_count(output.shape));
-  return {.parameters = parameters,
-          .zero_points = u32(blocks.zero_points),
-          .is_periodic = pattern.is_periodic,
-          .distance = distance,
-          .by_run = divider_of(u32(pattern.run)),
-          .by_cycle = divider_of(std::max(parameters, 1u)),
-          .by_distance = divider_of(std::max(distance, 1u)),
-          .image_steps = is_of_images ? steps : 0,
-          .dimensions = fields_of(is_of_images ? shape : merged(shape))};
+  const DimensionFields dimensions = fields_of(is_of_images ? shape : merged(shape));
+  return {.runs = runs_of(blocks, real, pattern),
+          .walk = {.distance = distance,
+                   .distance_multiplier = by_distance.multiplier,
+                   .distance_shift = by_distance.shift,
+                   .image_steps = is_of_images ? steps : 0,
+                   .real_packed = packed_dimension(real.tensor.layout),
+                   .quant_packed = packed_dimension(integer.layout),
+                   .rank = dimensions.rank,
+                   .sizes = dimensions.sizes,
+                   .strides = dimensions.strides,
+                   .blocks = dimensions.blocks,
+                   .parameter_strides = dimensions.parameter_strides}};
 }
 
 Expected<IntegerRange> range_within(DType dtype, const auto& attributes) {
@@ -112,30 +129,7 @@ Expected<Call> dequantize_to(const DequantizeAffineInputs<Described>& inputs, co
   const auto blocks = blocks_of(input.shape, block_size, inputs.scale, inputs.zero_point);
   if (!blocks) return blocks.error();
   const Conversion known = conversion(*blocks, output, input, output.tensor);
-  const dequantize_affine::Problem fields{
-      .numel = u32(element_count(output.view.shape)),
-      .first = u32(output.view.offset),
-      .is_dense = is_dense(output.view) ? 1u : 0u,
-      .parameters = known.parameters,
-      .run = known.by_run.divisor,
-      .run_multiplier = known.by_run.multiplier,
-      .run_shift = known.by_run.shift,
-      .is_periodic = known.is_periodic ? 1u : 0u,
-      .cycle_multiplier = known.by_cycle.multiplier,
-      .cycle_shift = known.by_cycle.shift,
-      .zero_points = known.zero_points,
-      .distance = known.distance,
-      .distance_multiplier = known.by_distance.multiplier,
-      .distance_shift = known.by_distance.shift,
-      .image_steps = known.image_steps,
-      .real_packed = packed_dimension(output.tensor.layout),
-      .quant_packed = packed_dimension(input.layout),
-      .rank = known.dimensions.rank,
-      .sizes = known.dimensions.sizes,
-      .strides = known.dimensions.strides,
-      .blocks = known.dimensions.blocks,
-      .parameter_strides = known.dimensions.parameter_strides,
-  };
+  const dequantize_affine::Problem fields{.block_runs = known.runs, .affine_walk = known.walk};
   return make_call(fields,
                    {.input = input, .scale = inputs.scale, .zero_point = inputs.zero_point, .output = output.tensor});
 }
@@ -152,30 +146,10 @@ Expected<Call> quantize_blocks(const auto& inputs, const auto& attributes, const
   if (!blocks) return blocks.error();
   const Conversion known = conversion(*blocks, input, output, output);
   const Problem fields{
-      .numel = u32(element_count(input.view.shape)),
-      .first = u32(input.view.offset),
-      .is_dense = is_dense(input.view) ? 1u : 0u,
-      .parameters = known.parameters,
-      .run = known.by_run.divisor,
-      .run_multiplier = known.by_run.multiplier,
-      .run_shift = known.by_run.shift,
-      .is_periodic = known.is_periodic ? 1u : 0u,
-      .cycle_multiplier = known.by_cycle.multiplier,
-      .cycle_shift = known.by_cycle.shift,
-      .zero_points = known.zero_points,
-      .quant_min = static_cast<int32_t>(range->min),
-      .quant_max = static_cast<int32_t>(range->max),
-      .distance = known.distance,
-      .distance_multiplier = known.by_distance.multiplier,
-      .distance_shift = known.by_distance.shift,
-      .image_steps = known.image_steps,
-      .real_packed = packed_dimension(input.tensor.layout),
-      .quant_packed = packed_dimension(output.layout),
-      .rank = known.dimensions.rank,
-      .sizes = known.dimensions.sizes,
-      .strides = known.dimensions.strides,
-      .blocks = known.dimensions.blocks,
-      .parameter_strides = known.dimensions.parameter_strides,
+      .block_runs = known.runs,
+      .quantized_blocks = {.quant_min = static_cast<int32_t>(range->min),
+                           .quant_max = static_cast<int32_t>(range->max)},
+      .affine_walk = known.walk,
   };
   return make_call(fields,
                    {.input = input.tensor, .scale = inputs.scale, .zero_point = inputs.zero_point, .output = output});
@@ -203,9 +177,22 @@ int64_t step_within(const BlockedShape& shape) {
   return step;
 }
 
-// Elements of a block that are adjacent in memory.
-uint32_t run_of(const BlockedShape& merged) {
-  return merged.empty() || merged[0].stride != 1 ? 1 : u32(merged[0].block);
+// Of blocks of a tensor whose least and greatest elements are found.
+fields::ScannedBlocks scanned_blocks(const ViewedDesc& input, const Shape& block) {
+  const auto& [tensor, view] = input;
+  const bool is_buffer = tensor.storage == Storage::buffer;
+  const BlockedShape shape = blocked_shape(view, block), least = merged(shape);
+  const DimensionFields dimensions = fields_of(is_buffer ? least : shape);
+  const bool is_one_run = !least.empty() && least[0].stride == 1;
+  return {.run = is_one_run ? u32(least[0].block) : 1,
+          .step = is_buffer ? static_cast<int32_t>(step_within(least)) : 0,
+          .are_runs = is_dense(view) && least.size() <= 1 ? 1u : 0u,
+          .first = u32(view.offset),
+          .real_packed = packed_dimension(tensor.layout),
+          .rank = dimensions.rank,
+          .sizes = dimensions.sizes,
+          .strides = dimensions.strides,
+          .blocks = dimensions.blocks};
 }
 
 }  // namespace
@@ -242,32 +229,12 @@ Expected<Call> infer(const ChooseQparamsAffineInputs<Described>& inputs,
   const auto counts = params_shape(view.shape, block);
   if (!counts) return counts.error();
 
-  const bool is_buffer = tensor.storage == Storage::buffer;
-  const BlockedShape shape = blocked_shape(view, block), least = merged(shape);
-  const DimensionFields dimensions = fields_of(is_buffer ? least : shape);
-  const Mapping mapping = mapping_of(*range);
   const float eps = attributes.eps ? static_cast<float>(*attributes.eps) : least_scale(tensor.dtype);
   const choose_qparams_affine::Problem fields{
       .parameters = u32(element_count(*counts)),
       .block_elements = u32(element_count(block)),
-      .run = run_of(least),
-      .step = is_buffer ? static_cast<int32_t>(step_within(least)) : 0,
-      .are_runs = is_dense(view) && least.size() <= 1 ? 1u : 0u,
-      .first = u32(view.offset),
-      .real_packed = packed_dimension(tensor.layout),
-      .rank = dimensions.rank,
-      .sizes = dimensions.sizes,
-      .strides = dimensions.strides,
-      .blocks = dimensions.blocks,
-      .mapping = attributes.mapping_type,
-      .range = mapping.range,
-      .half_range = mapping.half_range,
-      .quant_min_real = mapping.quant_min_real,
-      .quant_max_real = mapping.quant_max_real,
-      .eps = std::abs(flush_subnormal(eps)),  // -0 is 0
-      .quant_min = mapping.quant_min,
-      .quant_max = mapping.quant_max,
-      .symmetric_zero_point = mapping.symmetric_zero_point,
+      .scanned_blocks = scanned_blocks(inputs.input, block),
+      .qparams = qparams_fields(attributes.mapping_type, *range, std::abs(flush_subnormal(eps))),  // -0 is 0
   };
   const Shape kept = attributes.keepdim ? *counts : without_spanned(*counts, view.shape);
   return make_call(
@@ -285,30 +252,11 @@ Expected<Call> infer(const DynamicQuantizeImageInputs<Described>& inputs) {
   const auto side = [&](size_t i) { return Integer(input.shape[i]); };
   const Integer plane = side(2) * side(3);
   const Integer pixels = side(0) * plane;
-  const int64_t elements = element_count(input.shape);
-  constexpr IntegerRange kBytes{-128, 127};
-  const Mapping mapping = mapping_of(kBytes);
   const dynamic_quantize_image::Problem fields{
       .parameters = 1,
-      .block_elements = u32(elements),
-      .run = u32(elements),
-      .step = 1,
-      .are_runs = 1,
-      .first = 0,
-      .real_packed = 0,
-      .rank = 1,
-      .sizes = std::array<uint32_t, kMaxRank>{u32(elements), 1, 1, 1, 1, 1, 1, 1},
-      .strides = std::array<int32_t, kMaxRank>{1},
-      .blocks = std::array<uint32_t, kMaxRank>{u32(elements), 1, 1, 1, 1, 1, 1, 1},
-      .mapping = words::MappingType::asymmetric,
-      .range = mapping.range,
-      .half_range = mapping.half_range,
-      .quant_min_real = mapping.quant_min_real,
-      .quant_max_real = mapping.quant_max_real,
-      .eps = least_scale(input.dtype),
-      .quant_min = mapping.quant_min,
-      .quant_max = mapping.quant_max,
-      .symmetric_zero_point = mapping.symmetric_zero_point,
+      .block_elements = u32(element_count(input.shape)),
+      .scanned_blocks = scanned_blocks(input, input.shape),
+      .qparams = qparams_fields(words::MappingType::asymmetric, {-128, 127}, least_scale(input.dtype)),
       .image_pixels = u32(pixels.value),
       .plane = u32(plane.value),
       .channels = u32(input.shape[1]),

@@ -12,7 +12,7 @@
 #include "q8ta_concat.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/divider.h"
-#include "runtime/engine/operators/packed_walk.h"
+#include "runtime/engine/operators/packed_fields.h"
 #include "runtime/engine/operators/per_tensor.h"
 #include "runtime/engine/tensor/packed_layout.h"
 #include "vocabulary/integer.h"
@@ -69,7 +69,7 @@ struct Joined {
   TensorDesc output;
   size_t axis;
 };
-Expected<Joined> joined(const Parts& parts, int64_t given_axis, const Representation& representation) {
+Expected<Joined> joined_parts(const Parts& parts, int64_t given_axis, const Representation& representation) {
   if (Done complete = check_order(parts); !complete) return complete.error();
   if (Done same = check_one_dtype(parts); !same) return same.error();
   const auto axis = axis_of(given_axis, parts[0]->shape);
@@ -102,11 +102,6 @@ Lengths lengths_of(const Parts& parts, LengthOf length_of) {
 // The dimensions from the axis on.
 int64_t row_of(const Shape& shape, size_t axis) {
   return element_count(Shape(shape.begin() + static_cast<std::ptrdiff_t>(axis), shape.end()));
-}
-
-std::array<uint32_t, 3> divider_words(uint32_t period) {
-  const auto [divisor, multiplier, shift] = divider_of(std::max(period, 1u));
-  return {divisor, multiplier, shift};
 }
 
 // ---- bytes in any layout --------------------------------------------------------------------------------------------
@@ -161,17 +156,11 @@ std::array<T, kParts> per_input(const InputScales& given, Get get) {
   return all;
 }
 
-std::array<uint32_t, 12> dividers_of(const Walk& walk, uint32_t period) {
-  std::array<uint32_t, 12> all{};
-  std::ranges::copy(divider_words(period), std::ranges::copy(walk.dividers, all.begin()).out);
-  return all;
-}
-
 }  // namespace
 
 Expected<Call> infer(const ConcatInputs<Described>& inputs, const ConcatAttributes& attributes) {
   const Parts parts = {inputs.input_1.get(), inputs.input_2.get(), inputs.input_3, inputs.input_4};
-  const auto made = joined(parts, attributes.axis, Representation{});
+  const auto made = joined_parts(parts, attributes.axis, Representation{});
   if (!made) return made.error();
   const int64_t numel = element_count(made->output.shape);
   Lengths rows;  // of an empty output sides may be past 32 bits
@@ -200,7 +189,7 @@ Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcat
       InputScale{attributes.input_4_scale, attributes.input_4_zero_point},
   };
   if (Done known = check_scales(parts, given); !known) return known.error();
-  const auto made = joined(parts, attributes.axis, *representations.output);
+  const auto made = joined_parts(parts, attributes.axis, *representations.output);
   if (!made) return made.error();
   const TensorDesc& output = made->output;
   if (Done same = check_one_layout(parts, output.layout); !same) return same.error();
@@ -212,7 +201,7 @@ Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcat
   const auto from_the_end = static_cast<uint32_t>(output.shape.size() - 1 - made->axis);
   const PerTensor to = of_output(attributes);
   const q8ta_concat::Problem fields{
-      .axes = walk.axes,
+      .walked_axes = axes_fields(walk),
       .sides = walk.sides,
       .input_1_sides = sides_in_words(parts[0]),
       .input_2_sides = sides_in_words(parts[1]),
@@ -229,7 +218,7 @@ Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcat
       .lengths = sides.lengths,
       .boxes = walk.boxes,
       .box_shifts = walk.box_shifts,
-      .dividers = dividers_of(walk, sides.all),
+      .dividers = joined(walk.dividers, divider_words(sides.all)),
       .input_scales =
           per_input<float>(given, [](const InputScale& input) { return static_cast<float>(input.scale.value_or(1)); }),
       .input_zero_points =

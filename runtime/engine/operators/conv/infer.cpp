@@ -3,9 +3,6 @@
 //
 // infer() of all convolutions: checks shapes, windows and groups, computes the output's shape, and fills the Problem of
 // the specs in specs/conv. docs/convolution.md defines the results.
-//
-// A Problem is the fields of several fragments. A macro for each fragment fills its fields, so that the operators share
-// the code, and the compiler still reports a missing field (QGEN_WINDOW_FIELDS in operators/window.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -187,52 +184,68 @@ Walked walked_tap_by_tap(const Convolution& conv) {
   return {.reach = {static_cast<int32_t>(dilation[0]), static_cast<int32_t>(dilation[1])}};
 }
 
-// The fields of fragments in specs/conv/lib, in the same way as QGEN_WINDOW_FIELDS. QGEN_CONV_SIZES: conv_sizes.
-// QGEN_CONV_WALK: window and conv_walk. QGEN_CONV_LINES: conv_lines.
-// clang-format off
-#define QGEN_CONV_SIZES(conv, output, phases, walked)                                                   \
-  .m = u32((Integer((output).shape[0]) * (phases).pixels).value),                                       \
-  .n = u32((conv).channels.outputs / (conv).channels.groups),                                           \
-  .k = u32(depth_of(conv).value),                                                                       \
-  .products = u32((Integer((conv).channels.groups) * (phases).count).value),                            \
-  .pixels = u32((Integer((output).shape[0]) * as_image((output).shape)[2] * row_pixels(output)).value), \
-  .row_pixels = u32(row_pixels(output)),                                                                \
-  .channels = u32((conv).channels.of_a_group),                                                          \
-  .all_channels = u32((conv).channels.input),                                                           \
-  .outputs = u32((conv).channels.outputs),                                                              \
-  .tap_sums = (walked).is_by_phase ? u32(taps_of(conv).value) : 1
-#define QGEN_CONV_WALK(conv, input, output, phases, walked)                         \
-  QGEN_WINDOW_FIELDS((conv).window, input, output),                                 \
-  .tap_step = (walked).step,                                                        \
-  .tap_reach = (walked).reach,                                                      \
-  .phase_taps = u32((phases).taps),                                                 \
-  .pixel_quotients = quotients_of(row_pixels(output), as_image((output).shape)[2])
-#define QGEN_CONV_LINES(conv)                             \
-  .window_lines = u32((conv).window.taps[kAlongHeight]),  \
-  .line_taps = u32((conv).window.taps[kAlongWidth]),      \
-  .line_stride = u32((conv).window.stride[kAlongWidth]),  \
-  .line_dilation = u32((conv).window.dilation[kAlongWidth])
-// clang-format on
+// The fields of fragments in specs/conv/lib, and of the window.
+struct ConvFields {
+  fields::ConvSizes sizes;
+  fields::Window window;
+  fields::ConvWalk walk;
+  fields::ConvLines lines;
+};
+
+fields::ConvSizes sizes_fields(const Convolution& conv, const TensorDesc& output, const Phases& phases,
+                               const Walked& walked) {
+  const Shape image = as_image(output.shape);
+  const auto& [input_channels, of_a_group, outputs, groups] = conv.channels;
+  return {.m = u32((Integer(image[0]) * phases.pixels).value),
+          .n = u32(outputs / groups),
+          .k = u32(depth_of(conv).value),
+          .products = u32((Integer(groups) * phases.count).value),
+          .pixels = u32((Integer(image[0]) * image[2] * row_pixels(output)).value),
+          .row_pixels = u32(row_pixels(output)),
+          .channels = u32(of_a_group),
+          .all_channels = u32(input_channels),
+          .outputs = u32(outputs),
+          .tap_sums = walked.is_by_phase ? u32(taps_of(conv).value) : 1};
+}
+
+fields::ConvWalk walk_fields(const TensorDesc& output, const Phases& phases, const Walked& walked) {
+  return {.tap_step = walked.step,
+          .tap_reach = walked.reach,
+          .phase_taps = u32(phases.taps),
+          .pixel_quotients = quotients_of(row_pixels(output), as_image(output.shape)[2])};
+}
+
+ConvFields conv_fields(const Convolution& conv, const TensorDesc& input, const TensorDesc& output, const Phases& phases,
+                       const Walked& walked) {
+  const Window& window = conv.window;
+  return {.sizes = sizes_fields(conv, output, phases, walked),
+          .window = window_fields(window, input, output),
+          .walk = walk_fields(output, phases, walked),
+          .lines = {.window_lines = u32(window.taps[kAlongHeight]),
+                    .line_taps = u32(window.taps[kAlongWidth]),
+                    .line_stride = u32(window.stride[kAlongWidth]),
+                    .line_dilation = u32(window.dilation[kAlongWidth])}};
+}
 
 template <typename Fields, typename Inputs, typename Attributes>
 Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& attributes,
                        const Convolution& conv, const TensorDesc& output, const Phases& phases, const Walked& walked,
                        const Rows& rows = {}) {
   const TensorDesc& input = inputs.input;
-  const auto epilogue = epilogue_of(inputs, attributes, output);
+  const auto epilogue = epilogue_fields(inputs, attributes, output);
   if (!epilogue) return epilogue.error();
   const int64_t run = walked.is_by_phase ? conv.channels.of_a_group : depth_of(conv).value;
-  // clang-format off
+  const ConvFields known = conv_fields(conv, input, output, phases, walked);
   const Fields fields{
-      QGEN_CONV_SIZES(conv, output, phases, walked),
-      QGEN_INT8_EPILOGUE_FIELDS(inputs, attributes, *epilogue),
-      QGEN_CONV_WALK(conv, input, output, phases, walked),
-      QGEN_CONV_LINES(conv),
+      .conv_sizes = known.sizes,
+      .int8_epilogue = *epilogue,
+      .window = known.window,
+      .conv_walk = known.walk,
+      .conv_lines = known.lines,
       .output_is_rows = rows.are_output ? 1u : 0u,
       .is_pointwise = rows.are_pointwise ? 1u : 0u,
       .input_is_vectors = rows.are_input_vectors ? 1u : 0u,
   };
-  // clang-format on
   Call call = make_call(fields, {.input = input,
                                  .weight = weight,
                                  .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
@@ -379,12 +392,12 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
   const auto& [conv, sides, output] = *forward;
   const TensorDesc quantized{DType::i8, as_image(input.shape), Storage::buffer, Layout::packed_4c};
   if (Done size = check_size("the quantized input", quantized); !size) return size.error();
-  const Phases phases = one_phase(*forward);
-  const Walked walked = walked_tap_by_tap(conv);
+  const ConvFields known = conv_fields(conv, quantized, output, one_phase(*forward), walked_tap_by_tap(conv));
   const conv2d_q8ta_q8csw::Problem fields{
-      QGEN_CONV_SIZES(conv, output, phases, walked),
-      QGEN_CONV_WALK(conv, quantized, output, phases, walked),
-      QGEN_CONV_LINES(conv),
+      .conv_sizes = known.sizes,
+      .window = known.window,
+      .conv_walk = known.walk,
+      .conv_lines = known.lines,
       .input_pixels = pixels_of(input.shape),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_inverse_scale = inverse(static_cast<float>(attributes.input_scale)),
@@ -402,12 +415,12 @@ Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
   const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, attributes.output_dtype);
   if (!forward) return forward.error();
   const auto& [conv, sides, output] = *forward;
-  const Phases phases = one_phase(*forward);
-  const Walked walked = walked_tap_by_tap(conv);
+  const ConvFields known = conv_fields(conv, input, output, one_phase(*forward), walked_tap_by_tap(conv));
   const q8ta_conv2d_dequantize::Problem fields{
-      QGEN_CONV_SIZES(conv, output, phases, walked),
-      QGEN_CONV_WALK(conv, input, output, phases, walked),
-      QGEN_CONV_LINES(conv),
+      .conv_sizes = known.sizes,
+      .window = known.window,
+      .conv_walk = known.walk,
+      .conv_lines = known.lines,
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
       .activation = attributes.activation,
@@ -465,12 +478,12 @@ Expected<Call> infer(const Dq8taConv2dInputs<Described>& inputs, const Dq8taConv
   if (!forward) return forward.error();
   const auto& [conv, sides, output] = *forward;
   if (Done sound = check_dynamic(inputs, conv); !sound) return sound.error();
-  const Phases phases = one_phase(*forward);
-  const Walked walked = walked_with_sums_of_taps(conv);
+  const ConvFields known = conv_fields(conv, input, output, one_phase(*forward), walked_with_sums_of_taps(conv));
   const dq8ta_conv2d::Problem fields{
-      QGEN_CONV_SIZES(conv, output, phases, walked),
-      QGEN_CONV_WALK(conv, input, output, phases, walked),
-      QGEN_CONV_LINES(conv),
+      .conv_sizes = known.sizes,
+      .window = known.window,
+      .conv_walk = known.walk,
+      .conv_lines = known.lines,
       .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,
       .has_weight_zero_points = inputs.weight_zero_points ? 1u : 0u,
@@ -536,22 +549,14 @@ Expected<Call> infer(const Conv2dDq8taQ8cswInputs<Described>& inputs, const Conv
   if (!forward) return forward.error();
   const auto& [conv, sides, output] = *forward;
   if (Done sound = check_dynamic(inputs.weight_zero_points.has_value(), conv); !sound) return sound.error();
-  const Phases phases = one_phase(*forward);
-  const Walked walked = walked_with_sums_of_taps(conv);
-  const Mapping mapping = mapping_of({-128, 127});
+  const ConvFields known =
+      conv_fields(conv, joined->quantized, output, one_phase(*forward), walked_with_sums_of_taps(conv));
   const conv2d_dq8ta_q8csw::Problem fields{
-      QGEN_CONV_SIZES(conv, output, phases, walked),
-      QGEN_CONV_WALK(conv, joined->quantized, output, phases, walked),
-      QGEN_CONV_LINES(conv),
-      .mapping = words::MappingType::asymmetric,
-      .range = mapping.range,
-      .half_range = mapping.half_range,
-      .quant_min_real = mapping.quant_min_real,
-      .quant_max_real = mapping.quant_max_real,
-      .eps = least_scale(DType::f32),
-      .quant_min = mapping.quant_min,
-      .quant_max = mapping.quant_max,
-      .symmetric_zero_point = mapping.symmetric_zero_point,
+      .conv_sizes = known.sizes,
+      .window = known.window,
+      .conv_walk = known.walk,
+      .conv_lines = known.lines,
+      .qparams = qparams_fields(words::MappingType::asymmetric, {-128, 127}, least_scale(DType::f32)),
       .input_pixels = pixels_of(input.shape),
       .plane = u32(image_pixels_of(input).value),
       .source_channels = joined->source_channels,
@@ -600,7 +605,8 @@ Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8c
       .line_taps = u32(window.taps[kAlongWidth]),
       .column_stride = u32(window.stride[kAlongHeight]),
       .column_dilation = u32(window.dilation[kAlongHeight]),
-      QGEN_CONV_WALK(*conv, input, output, one_phase(*forward), walked_tap_by_tap(*conv)),
+      .window = window_fields(window, input, output),
+      .conv_walk = walk_fields(output, one_phase(*forward), walked_tap_by_tap(*conv)),
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };
@@ -613,34 +619,26 @@ Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8c
 
 namespace {
 
-// A weight [O, I, taps], or, where it is transposed, [C, O, taps] of a group's outputs.
-struct RealWeight {
-  uint32_t group, output, channel;  // elements from one to the next
-};
-
-RealWeight forward_weight(const Convolution& conv) {
-  const Integer taps = taps_of(conv), output = taps * conv.channels.of_a_group;
-  return {u32((output * (conv.channels.outputs / conv.channels.groups)).value), u32(output.value), u32(taps.value)};
+// Batches of a group of an image.
+fields::BmmSizes sizes_of_reals(const Convolution& conv, const TensorDesc& output) {
+  const auto& [input_channels, of_a_group, outputs, groups] = conv.channels;
+  return {.batches = u32((Integer(output.shape[0]) * groups).value),
+          .m = u32(outputs / groups),
+          .n = u32(image_pixels_of(output).value),
+          .k = u32(depth_of(conv).value)};
 }
 
-RealWeight transposed_weight(const Convolution& conv) {
-  const Integer taps = taps_of(conv), channel = taps * (conv.channels.outputs / conv.channels.groups);
-  return {u32((channel * conv.channels.of_a_group).value), u32(taps.value), u32(channel.value)};
+// Of a weight [O, I, taps]; or, where it is transposed, [C, O, taps] of a group's outputs.
+fields::ConvOfReals weight_of_reals(const Convolution& conv, bool is_transposed) {
+  const auto& [input_channels, of_a_group, outputs, groups] = conv.channels;
+  const Integer taps = taps_of(conv), group_outputs = outputs / groups;
+  const Integer row = taps * (is_transposed ? group_outputs : Integer(of_a_group));
+  return {.outputs = u32(outputs),
+          .group_channels = u32(of_a_group),
+          .weight_group = u32((taps * of_a_group * group_outputs).value),
+          .weight_output = u32((is_transposed ? taps : row).value),
+          .weight_channel = u32((is_transposed ? row : taps).value)};
 }
-
-// The fields of the fragments bmm_sizes and conv_of_reals, in the same way as QGEN_WINDOW_FIELDS.
-// clang-format off
-#define QGEN_CONV_OF_REALS(conv, made, weight)                               \
-  .batches = u32((Integer((made).shape[0]) * (conv).channels.groups).value), \
-  .m = u32((conv).channels.outputs / (conv).channels.groups),                \
-  .n = u32(image_pixels_of(made).value),                                     \
-  .k = u32(depth_of(conv).value),                                            \
-  .outputs = u32((conv).channels.outputs),                                   \
-  .group_channels = u32((conv).channels.of_a_group),                         \
-  .weight_group = (weight).group,                                            \
-  .weight_output = (weight).output,                                          \
-  .weight_channel = (weight).channel
-// clang-format on
 
 Done check_dtypes(const TensorDesc& input, const TensorDesc& weight) {
   if (input.dtype == weight.dtype) return std::monostate{};
@@ -658,28 +656,27 @@ Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttribut
   if (!forward) return forward.error();
   const auto& [conv, sides, output] = *forward;
   const Window& window = conv.window;
-  const RealWeight weight = forward_weight(conv);
+  const fields::ConvOfReals weight = weight_of_reals(conv, false);
   const uint32_t n = u32(image_pixels_of(output).value), k = u32(depth_of(conv).value),
                  groups = u32(conv.channels.groups);
   // Rows of halves that are whole vectors; images whose rows are none are copied.
   const bool is_unfolded = is_one_to_one(window) && (input.dtype == DType::f32 || n % 8 == 0);
   const uint32_t columns = is_unfolded ? n : u32((Integer(n) + 7).value / 8 * 8);
   const conv2d::Problem fields{
-      QGEN_CONV_OF_REALS(conv, output, weight),
-      .transpose_other = 0,
-      .weight_bits = 8 * u32(bytes(input.dtype)),
-      .batch_rank = 2,
+      .bmm_sizes = sizes_of_reals(conv, output),
+      .conv_of_reals = weight,
+      .matmul_kernel = {.transpose_other = 0, .weight_bits = 8 * u32(bytes(input.dtype))},
       // Groups, whose weights are the same for all images, and images. Both matrices are contiguous.
-      .batch_sizes = std::array<uint32_t, 6>{groups, u32(output.shape[0])},
-      .input_batch_strides = std::array<uint32_t, 6>{weight.group, 0},
-      .other_batch_strides = std::array<uint32_t, 6>{k * columns, groups * k * columns},
+      .matmul_batches = {.batch_rank = 2,
+                         .batch_sizes = std::array<uint32_t, 6>{groups, u32(output.shape[0])},
+                         .input_batch_strides = std::array<uint32_t, 6>{weight.weight_group, 0},
+                         .other_batch_strides = std::array<uint32_t, 6>{k * columns, groups * k * columns}},
       .is_unfolded = is_unfolded ? 1u : 0u,
       .columns = columns,
       .window_lines = u32(window.taps[kAlongHeight]),
       .line_taps = u32(window.taps[kAlongWidth]),
-      QGEN_WINDOW_FIELDS(window, input, output),
-      .has_bias = inputs.bias ? 1u : 0u,
-      .activation = attributes.activation,
+      .window = window_fields(window, input, output),
+      .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
   };
   return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = output});
 }
@@ -697,17 +694,17 @@ Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv
   if (!sides) return sides.error();
   const auto output = output_of(input.dtype, input, *conv, *sides, {});
   if (!output) return output.error();
-  const RealWeight weight = transposed_weight(*conv);
   const Walked walked = walked_by_phase(window);
   const Phases phases = phases_of(window, *output, walked);
   const conv2d_transposed::Problem fields{
-      QGEN_CONV_OF_REALS(*conv, *output, weight),
+      .bmm_sizes = sizes_of_reals(*conv, *output),
+      .conv_of_reals = weight_of_reals(*conv, true),
       .products = u32((Integer(channels.groups) * phases.count).value),
       .phase_rows = u32((Integer(output->shape[0]) * phases.pixels).value),
       .row_pixels = u32(row_pixels(*output)),
-      QGEN_CONV_WALK(*conv, input, *output, phases, walked),
-      .has_bias = inputs.bias ? 1u : 0u,
-      .activation = attributes.activation,
+      .window = window_fields(window, input, *output),
+      .conv_walk = walk_fields(*output, phases, walked),
+      .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
   };
   return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = *output});
 }

@@ -15,7 +15,7 @@
 #include "runtime/engine/operators/broadcast.h"
 #include "runtime/engine/operators/byte_table.h"
 #include "runtime/engine/operators/divider.h"
-#include "runtime/engine/operators/packed_walk.h"
+#include "runtime/engine/operators/packed_fields.h"
 #include "runtime/engine/operators/per_tensor.h"
 #include "vocabulary/integer.h"
 
@@ -49,14 +49,12 @@ Expected<Call> by_table(const ByteTable& table, const Inputs& inputs, const Attr
   if (Done size = check_size("output", output); !size) return size.error();
   const Walk walk = walk_of(input.shape, between(output.layout, input.layout));
   const q8ta_unary::Problem fields{
-      .axes = walk.axes,
+      .walked_axes = axes_fields(walk),
       .sides = walk.sides,
       .input_strides = block_strides(input.shape, input.layout),
       .output_strides = block_strides(input.shape, output.layout),
-      .boxes = walk.boxes,
-      .box_shifts = walk.box_shifts,
-      .dividers = walk.dividers,
-      .flat_blocks = input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0,
+      .boxes = boxes_fields(walk),
+      .walk_of_tiles_or_blocks = {input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0},
       .padding = padding_word(static_cast<int32_t>(attributes.output_zero_point)),
       .table = in_words(table),
   };
@@ -155,17 +153,15 @@ Expected<Call> binary(const Binary& op, const Inputs& inputs, const Representati
   const Walk walk = walk_of(output.shape, between(output.layout, input.layout));
   const Bounds bounds = bounds_of(op);
   const q8ta_binary::Problem fields{
-      .axes = walk.axes,
+      .walked_axes = axes_fields(walk),
       .sides = walk.sides,
       .input_sides = in_words(whole->sides[0]),
       .other_sides = in_words(whole->sides[1]),
       .input_strides = block_strides(input.shape, input.layout),
       .other_strides = block_strides(other.shape, other.layout),
       .output_strides = block_strides(output.shape, output.layout),
-      .boxes = walk.boxes,
-      .box_shifts = walk.box_shifts,
-      .dividers = walk.dividers,
-      .flat_blocks = is_flat ? flat_blocks_of(output.shape, output.layout) : 0,
+      .boxes = boxes_fields(walk),
+      .walk_of_tiles_or_blocks = {is_flat ? flat_blocks_of(output.shape, output.layout) : 0},
       .batch_rank = static_cast<uint32_t>(whole->parts.size()),
       .batch_sides = per_part(*whole, [](const BatchPart& part) { return part.side; }),
       .input_batch_strides = per_part(*whole, [](const BatchPart& part) { return part.strides[0]; }),
@@ -262,12 +258,8 @@ Expected<Call> infer(const Q8taPixelShuffleInputs<Described>& inputs, const Q8ta
   if (Done size = check_size("output", output); !size) return size.error();
 
   const Walk walk = walk_of(*shape, between(output.layout, input.layout));
-  const Divider by_factor = divider_of(u32(attributes.upscale_factor));
-  std::array<uint32_t, 12> dividers{};
-  std::ranges::copy(walk.dividers, dividers.begin());
-  std::ranges::copy(std::array{by_factor.divisor, by_factor.multiplier, by_factor.shift}, dividers.begin() + 9);
   const q8ta_pixel_shuffle::Problem fields{
-      .axes = walk.axes,
+      .walked_axes = axes_fields(walk),
       .sides = walk.sides,
       .input_sides = in_words(sides_of(input.shape)),
       .input_strides = block_strides(input.shape, input.layout),
@@ -275,7 +267,7 @@ Expected<Call> infer(const Q8taPixelShuffleInputs<Described>& inputs, const Q8ta
       .upscale = u32(attributes.upscale_factor),
       .boxes = walk.boxes,
       .box_shifts = walk.box_shifts,
-      .dividers = dividers,
+      .dividers = joined(walk.dividers, divider_words(attributes.upscale_factor)),
       .padding = padding_word(of_output(attributes).zero_point),
       .table = in_words(byte_table([](double x) { return x; }, of_input(attributes), of_output(attributes))),
   };

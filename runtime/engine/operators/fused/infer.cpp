@@ -22,6 +22,21 @@ struct ClipBounds {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
+fields::FusedElements elements_fields(const CheckedOperands& given, const FusedShape& dimensions) {
+  return {.output_zero_points = given.operands[2].zero_points,
+          .quant_min = static_cast<int32_t>(given.range.min),
+          .quant_max = static_cast<int32_t>(given.range.max),
+          .rank = static_cast<uint32_t>(dimensions.size()),
+          .sizes = sizes_of<kMaxRank>(dimensions)};
+}
+
+// FusedInput or FusedOutput.
+template <typename Fields>
+Fields blocks_fields(const FusedShape& dimensions, size_t operand) {
+  return {of_operand<kMaxRank>(dimensions, operand, &FusedSide::block),
+          of_operand<kMaxRank>(dimensions, operand, &FusedSide::parameter_stride)};
+}
+
 template <typename Inputs, typename Attributes>
 Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attributes& attributes,
                      const ClipBounds& bounds = {}) {
@@ -37,15 +52,9 @@ Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attri
       .high = bounds.high,
       .is_simple = is_simple(dimensions) ? 1u : 0u,
       .input_zero_points = input.zero_points,
-      .output_zero_points = output.zero_points,
-      .quant_min = static_cast<int32_t>(given->range.min),
-      .quant_max = static_cast<int32_t>(given->range.max),
-      .rank = static_cast<uint32_t>(dimensions.size()),
-      .sizes = sizes_of<kMaxRank>(dimensions),
-      .input_blocks = of_operand<kMaxRank>(dimensions, 0, &FusedSide::block),
-      .input_parameter_strides = of_operand<kMaxRank>(dimensions, 0, &FusedSide::parameter_stride),
-      .output_blocks = of_operand<kMaxRank>(dimensions, 2, &FusedSide::block),
-      .output_parameter_strides = of_operand<kMaxRank>(dimensions, 2, &FusedSide::parameter_stride),
+      .fused_elements = elements_fields(*given, dimensions),
+      .fused_input = blocks_fields<fields::FusedInput>(dimensions, 0),
+      .fused_output = blocks_fields<fields::FusedOutput>(dimensions, 2),
   };
   return make_call(fields, {.input = inputs.input,
                             .input_scale = inputs.input_scale,
@@ -73,19 +82,13 @@ Expected<Call> binary(FusedOperation operation, const Inputs& inputs, const Attr
       .output_kind = kind_of(given->output.dtype),
       .input_zero_points = input.zero_points,
       .other_zero_points = other.zero_points,
-      .output_zero_points = output.zero_points,
-      .quant_min = static_cast<int32_t>(given->range.min),
-      .quant_max = static_cast<int32_t>(given->range.max),
-      .rank = static_cast<uint32_t>(dimensions.size()),
-      .sizes = sizes_of<kMaxRank>(dimensions),
+      .fused_elements = elements_fields(*given, dimensions),
       .input_strides = of_operand<kMaxRank>(dimensions, 0, &FusedSide::stride),
-      .input_blocks = of_operand<kMaxRank>(dimensions, 0, &FusedSide::block),
-      .input_parameter_strides = of_operand<kMaxRank>(dimensions, 0, &FusedSide::parameter_stride),
+      .fused_input = blocks_fields<fields::FusedInput>(dimensions, 0),
       .other_strides = of_operand<kMaxRank>(dimensions, 1, &FusedSide::stride),
       .other_blocks = of_operand<kMaxRank>(dimensions, 1, &FusedSide::block),
       .other_parameter_strides = of_operand<kMaxRank>(dimensions, 1, &FusedSide::parameter_stride),
-      .output_blocks = of_operand<kMaxRank>(dimensions, 2, &FusedSide::block),
-      .output_parameter_strides = of_operand<kMaxRank>(dimensions, 2, &FusedSide::parameter_stride),
+      .fused_output = blocks_fields<fields::FusedOutput>(dimensions, 2),
   };
   return make_call(fields, {.input = inputs.input,
                             .input_scale = inputs.input_scale,

@@ -50,7 +50,7 @@ Done check_depth(int64_t k) {
 
 float inverse(float scale) { return flush_subnormal(1.0f / scale); }
 
-Expected<Int8Epilogue> epilogue_of(const EpilogueArguments& given, const TensorDesc& output) {
+Expected<generated::fields::Int8Epilogue> epilogue_fields(const EpilogueArguments& given, const TensorDesc& output) {
   const bool has_table = given.table.has_value(), has_residual = given.residual.has_value();
   for (const Done& fits : {check_scale("table_input_scale", given.table_input_scale, "table", has_table),
                            check_scale("result_scale", given.result_scale, "residual", has_residual),
@@ -63,14 +63,25 @@ Expected<Int8Epilogue> epilogue_of(const EpilogueArguments& given, const TensorD
   if (has_residual) {
     if (Done fits = check_residual(*given.residual, output, given.output.scale); !fits) return fits.error();
   }
+  // The scales and zero points of docs/linear.md: for the rounded result r, for t after the table, for the residual, and
+  // for the stored output q. Without a table and a residual, r, t and q have the same scale and zero point.
   const PerTensor result = has_residual ? per_tensor(*given.result_scale, given.result_zero_point) : given.output;
-  return Int8Epilogue{
-      .has_table = has_table,
-      .has_residual = has_residual,
-      .rounded = has_table ? per_tensor(*given.table_input_scale, given.table_input_zero_point) : result,
-      .result = result,
-      .residual = has_residual ? per_tensor(*given.residual_scale, given.residual_zero_point) : PerTensor{},
-      .output = given.output};
+  const PerTensor rounded = has_table ? per_tensor(*given.table_input_scale, given.table_input_zero_point) : result;
+  const PerTensor residual = has_residual ? per_tensor(*given.residual_scale, given.residual_zero_point) : PerTensor{};
+  return generated::fields::Int8Epilogue{.input_scale = static_cast<float>(given.input_scale),
+                                         .input_zero_point = static_cast<int32_t>(given.input_zero_point),
+                                         .activation = given.activation,
+                                         .has_bias = given.has_bias ? 1u : 0u,
+                                         .rounded_inverse_scale = inverse(rounded.scale),
+                                         .rounded_zero_point = rounded.zero_point,
+                                         .has_table = has_table ? 1u : 0u,
+                                         .has_residual = has_residual ? 1u : 0u,
+                                         .result_scale = result.scale,
+                                         .result_zero_point = result.zero_point,
+                                         .residual_scale = residual.scale,
+                                         .residual_zero_point = residual.zero_point,
+                                         .output_inverse_scale = inverse(given.output.scale),
+                                         .output_zero_point = given.output.zero_point};
 }
 
 }  // namespace qgen

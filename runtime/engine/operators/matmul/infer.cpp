@@ -67,18 +67,14 @@ Expected<Call> infer(const MatmulInputs<Described>& inputs, const MatmulAttribut
   if (Done size = check_size("output", output); !size) return size.error();
   const Product product = product_of(input.shape, matrices, *shape);
   const matmul::Problem fields{
-      .batches = u32(product.batches),
-      .m = u32(product.m),
-      .n = u32(product.n),
-      .k = u32(product.k),
-      .transpose_other = attributes.transpose_other ? 1u : 0u,
-      .weight_bits = 8 * u32(bytes(other.dtype)),
-      .has_bias = inputs.bias ? 1u : 0u,
-      .activation = attributes.activation,
-      .batch_rank = u32(std::ssize(product.batch)),
-      .batch_sizes = sizes_of<kBatchRank>(product.batch),
-      .input_batch_strides = of_operand<kBatchRank>(product.batch, 0, &FusedSide::stride),
-      .other_batch_strides = of_operand<kBatchRank>(product.batch, 1, &FusedSide::stride),
+      .bmm_sizes = {u32(product.batches), u32(product.m), u32(product.n), u32(product.k)},
+      .matmul_kernel = {.transpose_other = attributes.transpose_other ? 1u : 0u,
+                        .weight_bits = 8 * u32(bytes(other.dtype))},
+      .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
+      .matmul_batches = {.batch_rank = u32(std::ssize(product.batch)),
+                         .batch_sizes = sizes_of<kBatchRank>(product.batch),
+                         .input_batch_strides = of_operand<kBatchRank>(product.batch, 0, &FusedSide::stride),
+                         .other_batch_strides = of_operand<kBatchRank>(product.batch, 1, &FusedSide::stride)},
   };
   return make_call(fields, {.input = inputs.input, .other = inputs.other, .bias = inputs.bias, .output = output});
 }

@@ -15,7 +15,7 @@
 #include "operators.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/broadcast.h"
-#include "runtime/engine/operators/divider.h"
+#include "runtime/engine/operators/dividers.h"
 #include "strided_copy.h"
 #include "vocabulary/integer.h"
 
@@ -103,21 +103,10 @@ uint32_t bits_of(DType dtype, double value) {
 
 int32_t i32(int64_t number) { return static_cast<int32_t>(static_cast<uint32_t>(number)); }
 
-template <typename T, typename Get>
-std::array<T, kMaxRank> per_dimension(const std::vector<Along>& dimensions, Get get) {
-  std::array<T, kMaxRank> numbers{};
-  std::ranges::transform(dimensions, numbers.begin(), get);
+std::array<int32_t, kMaxRank> signed_numbers_of(const std::vector<Along>& dimensions, int64_t Along::*number) {
+  std::array<int32_t, kMaxRank> numbers{};
+  std::ranges::transform(dimensions, numbers.begin(), [&](const Along& along) { return i32(along.*number); });
   return numbers;
-}
-
-std::array<uint32_t, 3 * kMaxRank> dividers_of(const std::vector<Along>& dimensions) {
-  std::array<uint32_t, 3 * kMaxRank> all{};
-  auto next = all.begin();
-  for (const Along& along : dimensions) {
-    const auto [divisor, multiplier, shift] = divider_of(u32(std::min(along.side, int64_t{1} << 31)));
-    next = std::ranges::copy(std::array{divisor, multiplier, shift}, next).out;
-  }
-  return all;
 }
 
 Expected<Call> call_of(const ViewedDesc& input, Moved moved) {
@@ -131,10 +120,10 @@ Expected<Call> call_of(const ViewedDesc& input, Moved moved) {
   const strided_copy::Problem fields{
       .numel = u32(element_count(output.shape)),
       .rank = static_cast<uint32_t>(dimensions.size()),
-      .strides = per_dimension<int32_t>(dimensions, [](const Along& along) { return i32(along.stride); }),
+      .strides = signed_numbers_of(dimensions, &Along::stride),
       .first = static_cast<uint32_t>(moved.first),
-      .before = per_dimension<int32_t>(dimensions, [](const Along& along) { return i32(along.before); }),
-      .inside = per_dimension<uint32_t>(dimensions, [](const Along& along) { return u32(along.inside); }),
+      .before = signed_numbers_of(dimensions, &Along::before),
+      .inside = numbers_of(dimensions, &Along::inside),
       .dividers = dividers_of(dimensions),
       .is_quads = are_quads(dimensions, moved.first) ? 1u : 0u,
       .mode = moved.mode,

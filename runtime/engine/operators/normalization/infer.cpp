@@ -26,13 +26,12 @@ Done check_like_input(std::string_view operand, const std::optional<TensorDesc>&
 
 // The numbers that all normalizations of rows have. A row may have no elements, or be past 32 bits if there are none.
 struct Rows {
-  uint32_t rows = 0, columns = 0;
+  fields::RowsByWorkgroups fields{.rows = 0, .columns = 0};
   float inverse_columns = 0;
 
   explicit Rows(const Shape& shape) {
     if (element_count(shape) == 0) return;
-    rows = rows_of(shape);
-    columns = u32(shape.back());
+    fields = {.rows = rows_of(shape), .columns = u32(shape.back())};
     inverse_columns = 1.0f / static_cast<float>(shape.back());
   }
 };
@@ -51,8 +50,7 @@ Expected<Call> skip_norm_call(const auto& inputs, const auto& attributes, bool i
   const TensorDesc output{input.dtype, input.shape};
   const Rows rows(input.shape);
   const skip_norm::Problem fields{
-      .rows = rows.rows,
-      .columns = rows.columns,
+      .rows_by_workgroups = rows.fields,
       .epsilon = static_cast<float>(attributes.epsilon),
       .inverse_columns = rows.inverse_columns,
       .has_sum_bias = inputs.sum_bias ? 1u : 0u,
@@ -75,7 +73,7 @@ Expected<Call> infer(const SoftmaxInputs<Described>& inputs) {
   const TensorDesc& input = inputs.input;
   const TensorDesc output{input.dtype, input.shape};
   const Rows rows(input.shape);
-  const softmax::Problem fields{.rows = rows.rows, .columns = rows.columns};
+  const softmax::Problem fields{.rows_by_workgroups = rows.fields};
   return make_call(fields, {.input = input, .output = output});
 }
 
@@ -87,8 +85,7 @@ Expected<Call> infer(const LayerNormInputs<Described>& inputs, const LayerNormAt
   }
   const Rows rows(input.shape);
   const layer_norm::Problem fields{
-      .rows = rows.rows,
-      .columns = rows.columns,
+      .rows_by_workgroups = rows.fields,
       .epsilon = static_cast<float>(attributes.epsilon),
       .inverse_columns = rows.inverse_columns,
       .has_weight = inputs.weight ? 1u : 0u,
@@ -103,8 +100,7 @@ Expected<Call> infer(const RmsNormInputs<Described>& inputs, const RmsNormAttrib
   if (Done like = check_like_input("weight", inputs.weight, input); !like) return like.error();
   const Rows rows(input.shape);
   const rms_norm::Problem fields{
-      .rows = rows.rows,
-      .columns = rows.columns,
+      .rows_by_workgroups = rows.fields,
       .epsilon = static_cast<float>(attributes.epsilon),
       .inverse_columns = rows.inverse_columns,
       .has_weight = inputs.weight ? 1u : 0u,

@@ -13,7 +13,7 @@
 #include "q8ta_quantize.h"
 #include "q8ta_quantize_linear.h"
 #include "runtime/engine/calls/placement.h"
-#include "runtime/engine/operators/packed_walk.h"
+#include "runtime/engine/operators/packed_fields.h"
 #include "runtime/engine/operators/per_tensor.h"
 #include "runtime/engine/tensor/packed_layout.h"
 #include "vocabulary/integer.h"
@@ -98,6 +98,14 @@ Expected<TwoSides> two_sides(std::string_view operand, const ViewedDesc& real, L
   return sides;
 }
 
+fields::RealsToQ8ta real_fields(const TwoSides& sides) {
+  return {.sides = sides.walk.sides,
+          .input_strides = sides.real_strides,
+          .input_first = sides.real_first,
+          .input_aligned = sides.is_aligned,
+          .output_strides = sides.block_strides};
+}
+
 struct QuantizedSide {
   TwoSides sides;
   TensorDesc output;
@@ -111,13 +119,6 @@ Expected<QuantizedSide> quantized_side(const ViewedDesc& input, const Representa
   return QuantizedSide{*std::move(sides), output};
 }
 
-// Of the fragment reals_to_q8ta, and boxes.
-#define QGEN_REALS_TO_Q8TA_FIELDS(two_sides)                                                                 \
-  .axes = (two_sides).walk.axes, .sides = (two_sides).walk.sides, .input_strides = (two_sides).real_strides, \
-  .input_first = (two_sides).real_first, .input_aligned = (two_sides).is_aligned,                            \
-  .output_strides = (two_sides).block_strides, .boxes = (two_sides).walk.boxes,                              \
-  .box_shifts = (two_sides).walk.box_shifts, .dividers = (two_sides).walk.dividers
-
 }  // namespace
 
 // The same bytes in another layout; padding becomes 0.
@@ -127,14 +128,12 @@ Expected<Call> infer(const Q8taCloneInputs<Described>& inputs, const Q8taCloneRe
   if (Done size = check_size("output", output); !size) return size.error();
   const Walk walk = walk_of(input.shape, between(output.layout, input.layout));
   const q8ta_clone::Problem fields{
-      .axes = walk.axes,
+      .walked_axes = axes_fields(walk),
       .sides = walk.sides,
       .input_strides = block_strides(input.shape, input.layout),
       .output_strides = block_strides(input.shape, output.layout),
-      .boxes = walk.boxes,
-      .box_shifts = walk.box_shifts,
-      .dividers = walk.dividers,
-      .flat_blocks = input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0,
+      .boxes = boxes_fields(walk),
+      .walk_of_tiles_or_blocks = {input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0},
   };
   return make_call(fields, {.input = input, .output = output});
 }
@@ -148,7 +147,9 @@ Expected<Call> infer(const Q8taQuantizeInputs<Described>& inputs, const Q8taQuan
   if (!to) return to.error();
   const PerTensor params = of_output(attributes);
   const q8ta_quantize::Problem fields{
-      QGEN_REALS_TO_Q8TA_FIELDS(to->sides),
+      .walked_axes = axes_fields(to->sides.walk),
+      .reals_to_q8ta = real_fields(to->sides),
+      .boxes = boxes_fields(to->sides.walk),
       .inverse_scale = 1.0f / params.scale,
       .zero_point = params.zero_point,
       .padding = padding_word(params.zero_point),
@@ -164,8 +165,12 @@ Expected<Call> infer(const Q8taQuantizeLinearInputs<Described>& inputs, const Q8
   if (!to) return to.error();
   const PerTensor params = of_output(attributes);
   const q8ta_quantize_linear::Problem fields{
-      QGEN_REALS_TO_Q8TA_FIELDS(to->sides),       .scale = params.scale,
-      .inverse_scale = 1.0f / params.scale,       .zero_point = params.zero_point,
+      .walked_axes = axes_fields(to->sides.walk),
+      .reals_to_q8ta = real_fields(to->sides),
+      .boxes = boxes_fields(to->sides.walk),
+      .scale = params.scale,
+      .inverse_scale = 1.0f / params.scale,
+      .zero_point = params.zero_point,
       .padding = padding_word(params.zero_point),
   };
   return make_call(fields, {.input = input.tensor, .output = to->output});
@@ -182,15 +187,13 @@ Expected<Call> infer(const Q8taDequantizeInputs<Described>& inputs, const Q8taDe
   if (!sides) return sides.error();
   const PerTensor params = of_input(attributes);
   const q8ta_dequantize::Problem fields{
-      .axes = sides->walk.axes,
+      .walked_axes = axes_fields(sides->walk),
       .sides = sides->walk.sides,
       .input_strides = sides->block_strides,
       .output_strides = sides->real_strides,
       .output_first = sides->real_first,
       .output_aligned = sides->is_aligned,
-      .boxes = sides->walk.boxes,
-      .box_shifts = sides->walk.box_shifts,
-      .dividers = sides->walk.dividers,
+      .boxes = boxes_fields(sides->walk),
       .scale = params.scale,
       .zero_point = params.zero_point,
   };

@@ -126,18 +126,10 @@ uint32_t product(const std::array<int64_t, kDims>& counts) {
   return u32(all.value);
 }
 
-using Dividers = std::array<uint32_t, 24>;
-Dividers dividers_of(const Pool& pool) {
+std::array<uint32_t, 24> dividers_of(const Pool& pool) {
   const auto pieces = pieces_of(pool), slides = slides_of(pool);
   const PerAxis& dilation = pool.window.dilation;
-  Dividers all{};
-  auto next = all.begin();
-  for (const int64_t by :
-       {pieces[0], pieces[1], pieces[2], slides[0], slides[1], slides[2], dilation[0], dilation[1]}) {
-    const auto [divisor, multiplier, shift] = divider_of(u32(std::max<int64_t>(by, 1)));
-    next = std::ranges::copy(std::array{divisor, multiplier, shift}, next).out;
-  }
-  return all;
+  return divider_words(pieces[0], pieces[1], pieces[2], slides[0], slides[1], slides[2], dilation[0], dilation[1]);
 }
 
 // Whether windows at neighbouring positions of a row share columns.
@@ -150,8 +142,8 @@ q8ta_pool2d::Problem fields_of(const Pool& pool) {
   const Window& window = pool.window;
   const PackedDimInfo& dims = info(pool.output.layout).dims;
   return {
-      .axes = axes_of(pool.output.layout, pool.input.layout),
-      QGEN_WINDOW_FIELDS(window, pool.input, pool.output),
+      .walked_axes = {axes_of(pool.output.layout, pool.input.layout)},
+      .window = window_fields(window, pool.input, pool.output),
       .pieces = product(pieces_of(pool)),
       .lanes = u32(std::min<int64_t>(sides_of(as_image(pool.output.shape))[index(dims.packed)], 4)),
       .slides = share_columns(window) ? product(slides_of(pool)) : 0,
@@ -174,18 +166,11 @@ q8ta_pool2d::Problem fields_of(const Pool& pool) {
 // The same of real images.
 pool2d::Problem real_fields_of(const Pool& pool) {
   const Window& window = pool.window;
-  const bool is_empty = element_count(pool.output.shape) == 0;  // its other sides may be past 32 bits
-  const Shape output = is_empty ? Shape{1, 1, 1, 1} : as_image(pool.output.shape);
-  std::array<uint32_t, 12> dividers{};
-  auto next = dividers.begin();
-  for (const int64_t by : {output[3], output[2], window.dilation[0], window.dilation[1]}) {
-    const auto [divisor, multiplier, shift] = divider_of(u32(by));
-    next = std::ranges::copy(std::array{divisor, multiplier, shift}, next).out;
-  }
+  const Shape output = as_image(pool.output.shape);
   return {
-      QGEN_WINDOW_FIELDS(window, pool.input, pool.output),
+      .window = window_fields(window, pool.input, pool.output),
       .numel = u32(element_count(pool.output.shape)),
-      .dividers = dividers,
+      .dividers = divider_words(output[3], output[2], window.dilation[0], window.dilation[1]),
       .window_taps = u32(taps_of(window)),
       .is_mean = 0,
       .counted_begin = std::array<uint32_t, 2>{},

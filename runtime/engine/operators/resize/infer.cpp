@@ -12,7 +12,7 @@
 #include "resize2d.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/divider.h"
-#include "runtime/engine/operators/packed_walk.h"
+#include "runtime/engine/operators/packed_fields.h"
 #include "runtime/engine/operators/window.h"
 #include "vocabulary/integer.h"
 
@@ -76,24 +76,12 @@ Expected<Resize> read_resize(const TensorDesc& input, const Attributes& attribut
   return resize;
 }
 
-std::array<uint32_t, 2> source_sides(const TensorDesc& input) { return {u32(input.shape[3]), u32(input.shape[2])}; }
-std::array<uint32_t, 2> source_steps(const Resize& resize) {
-  return {u32(resize.sources[0].step), u32(resize.sources[1].step)};
-}
-std::array<int32_t, 2> source_offsets(const Resize& resize) {
-  return {static_cast<int32_t>(resize.sources[0].offset), static_cast<int32_t>(resize.sources[1].offset)};
-}
-
-// After the existing ones.
-template <size_t N, size_t M>
-std::array<uint32_t, N> dividers_of(const std::array<uint32_t, M>& first, std::initializer_list<int64_t> divisors) {
-  std::array<uint32_t, N> all{};
-  auto next = std::ranges::copy(first, all.begin()).out;
-  for (const int64_t by : divisors) {
-    const auto [divisor, multiplier, shift] = divider_of(u32(by));
-    next = std::ranges::copy(std::array{divisor, multiplier, shift}, next).out;
-  }
-  return all;
+fields::ResizeAxes axes_fields(const TensorDesc& input, const Resize& resize) {
+  const auto& [along_width, along_height] = resize.sources;
+  return {.source_sides = std::array{u32(input.shape[3]), u32(input.shape[2])},
+          .source_step = std::array{u32(along_width.step), u32(along_height.step)},
+          .source_offset = std::array{static_cast<int32_t>(along_width.offset),  //
+                                      static_cast<int32_t>(along_height.offset)}};
 }
 
 }  // namespace
@@ -107,13 +95,10 @@ Expected<Call> infer(const Resize2dInputs<Described>& inputs, const Resize2dAttr
   const resize2d::Problem fields{
       .numel = u32(element_count(output.shape)),
       .mode = attributes.mode,
-      .dividers = dividers_of<12>(std::array<uint32_t, 0>{},
-                                  {output.shape[3], output.shape[2], sources[0].denominator, sources[1].denominator}),
+      .dividers = divider_words(output.shape[3], output.shape[2], sources[0].denominator, sources[1].denominator),
       .source_reciprocal = std::array{1.0f / static_cast<float>(sources[0].denominator),
                                       1.0f / static_cast<float>(sources[1].denominator)},
-      .source_sides = source_sides(input),
-      .source_step = source_steps(*resize),
-      .source_offset = source_offsets(*resize),
+      .resize_axes = axes_fields(input, *resize),
   };
   return make_call(fields, {.input = input, .output = output});
 }
@@ -132,17 +117,15 @@ Expected<Call> infer(const Q8taResize2dInputs<Described>& inputs, const Q8taResi
   }
   const Walk walk = walk_of(output.shape, between(output.layout, input.layout));
   const q8ta_resize2d::Problem fields{
-      .axes = walk.axes,
+      .walked_axes = axes_fields(walk),
       .sides = walk.sides,
       .input_sides = image_sides(input.shape),
       .input_strides = block_strides(input.shape, input.layout),
       .output_strides = block_strides(output.shape, output.layout),
       .boxes = walk.boxes,
       .box_shifts = walk.box_shifts,
-      .dividers = dividers_of<15>(walk.dividers, {sources[0].denominator, sources[1].denominator}),
-      .source_sides = source_sides(input),
-      .source_step = source_steps(*resize),
-      .source_offset = source_offsets(*resize),
+      .dividers = joined(walk.dividers, divider_words(sources[0].denominator, sources[1].denominator)),
+      .resize_axes = axes_fields(input, *resize),
   };
   return make_call(fields, {.input = input, .output = output});
 }

@@ -22,29 +22,43 @@
 namespace qgen::generated::operators {
 namespace {
 
+// A weight with scales, checked, and the fields that all operators on it have.
+struct ScaledWeight {
+  TensorDesc form;  // that kernels read
+  fields::Product product;
+  fields::WeightGroups groups;
+};
+
+// `rows`: M of the product.
+Expected<ScaledWeight> scaled_weight(const WeightKind& kind, uint32_t rows, const TensorDesc& weight,
+                                     const TensorDesc& scales, std::optional<int64_t> group_size) {
+  const auto groups = checked_groups(kind, weight, scales, group_size);
+  if (!groups) return groups.error();
+  const auto form = checked_form(kind, weight);
+  if (!form) return form.error();
+  const int64_t n = weight.shape[0], k = weight.shape[1];
+  return ScaledWeight{.form = *form,
+                      .product = {.m = rows, .n = u32(n), .k = u32(k)},
+                      .groups = {.group_size = u32(k / *groups), .groups = u32(*groups)}};
+}
+
 // ---- weights alone are integers -------------------------------------------------------------------------------------
 
 template <typename Problem, typename Inputs>
 Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::optional<int64_t> group_size,
                            Activation activation) {
   const TensorDesc& weight = inputs.weight;
-  const auto groups = checked_groups(kind, weight, inputs.weight_scales, group_size);
-  if (!groups) return groups.error();
-  const auto form = checked_form(kind, weight);
-  if (!form) return form.error();
+  const auto known = scaled_weight(kind, rows_of(inputs.input->shape), weight, inputs.weight_scales, group_size);
+  if (!known) return known.error();
   const Problem fields{
-      .m = rows_of(inputs.input->shape),
-      .n = u32(weight.shape[0]),
-      .k = u32(weight.shape[1]),
-      .group_size = u32(weight.shape[1] / *groups),
-      .groups = u32(*groups),
+      .product = known->product,
+      .weight_groups = known->groups,
       .weight_bits = kind.bits,
-      .has_bias = inputs.bias ? 1u : 0u,
-      .activation = activation,
+      .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = activation},
   };
   return make_call(fields,
                    {.input = inputs.input,
-                    .weight = *form,
+                    .weight = known->form,
                     .weight_scales = inputs.weight_scales,
                     .bias = inputs.bias,
                     .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
@@ -63,39 +77,24 @@ template <typename Problem, typename Inputs, typename Attributes>
 Expected<Call> dynamic(const WeightKind& kind, const Inputs& inputs, const Attributes& attributes,
                        std::optional<int64_t> group_size) {
   const TensorDesc& weight = inputs.weight;
-  const auto groups = checked_groups(kind, weight, inputs.weight_scales, group_size);
-  if (!groups) return groups.error();
-  const auto form = checked_form(kind, weight);
-  if (!form) return form.error();
+  const auto known = scaled_weight(kind, rows_of(inputs.input->shape), weight, inputs.weight_scales, group_size);
+  if (!known) return known.error();
   if (attributes.quant_min > attributes.quant_max) {
     return refused(fmt::format("quant_min {} is above quant_max {}", attributes.quant_min, attributes.quant_max));
   }
-  const int64_t run = run_of(weight.shape[1], *groups);
-  const Mapping mapping = mapping_of({attributes.quant_min, attributes.quant_max});
+  const int64_t run = run_of(weight.shape[1], known->groups.groups);
   const Problem fields{
-      .m = rows_of(inputs.input->shape),
-      .n = u32(weight.shape[0]),
-      .k = u32(weight.shape[1]),
-      .group_size = u32(weight.shape[1] / *groups),
-      .groups = u32(*groups),
-      .run_k = u32(run),
-      .runs = run == 0 ? 0 : u32((weight.shape[1] + run - 1) / run),
+      .product = known->product,
+      .weight_groups = known->groups,
+      .weight_runs = {.run_k = u32(run), .runs = run == 0 ? 0 : u32((weight.shape[1] + run - 1) / run)},
       .weight_bits = kind.bits,
-      .has_bias = inputs.bias ? 1u : 0u,
-      .activation = attributes.activation,
-      .mapping = attributes.activation_mapping,
-      .range = mapping.range,
-      .half_range = mapping.half_range,
-      .quant_min_real = mapping.quant_min_real,
-      .quant_max_real = mapping.quant_max_real,
-      .eps = least_scale(inputs.input->dtype),
-      .quant_min = mapping.quant_min,
-      .quant_max = mapping.quant_max,
-      .symmetric_zero_point = mapping.symmetric_zero_point,
+      .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
+      .qparams = qparams_fields(attributes.activation_mapping, {attributes.quant_min, attributes.quant_max},
+                                least_scale(inputs.input->dtype)),
   };
   Call call = make_call(
       fields, {.input = inputs.input,
-               .weight = *form,
+               .weight = known->form,
                .weight_scales = inputs.weight_scales,
                .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
                .bias = inputs.bias,
@@ -125,20 +124,16 @@ Expected<Call> infer(const LinearDq8caQ4gswInputs<Described>& inputs, const Line
 Expected<Call> infer(const LinearQ4gswBackwardInputs<Described>& inputs,
                      const LinearQ4gswBackwardAttributes& attributes) {
   const TensorDesc& weight = inputs.weight;
-  const auto groups = checked_groups(kFourBits, weight, inputs.weight_scales, attributes.group_size);
-  if (!groups) return groups.error();
-  const auto form = checked_form(kFourBits, weight);
-  if (!form) return form.error();
+  const auto known =
+      scaled_weight(kFourBits, rows_of(inputs.d_output->shape), weight, inputs.weight_scales, attributes.group_size);
+  if (!known) return known.error();
   const linear_q4gsw_backward::Problem fields{
-      .m = rows_of(inputs.d_output->shape),
-      .n = u32(weight.shape[0]),
-      .k = u32(weight.shape[1]),
-      .group_size = u32(weight.shape[1] / *groups),
-      .groups = u32(*groups),
+      .product = known->product,
+      .weight_groups = known->groups,
   };
   return make_call(
       fields, {.d_output = inputs.d_output,
-               .weight = *form,
+               .weight = known->form,
                .weight_scales = inputs.weight_scales,
                .d_input = TensorDesc{inputs.d_output->dtype, with_last_side(inputs.d_output->shape, weight.shape[1])}});
 }
@@ -146,21 +141,18 @@ Expected<Call> infer(const LinearQ4gswBackwardInputs<Described>& inputs,
 // Rows of the weight, gathered by index. For an index that is negative or past the last, the row is NaN.
 Expected<Call> infer(const EmbeddingQ4gswInputs<Described>& inputs, const EmbeddingQ4gswAttributes& attributes) {
   const TensorDesc& weight = inputs.weight;
-  const auto groups = checked_groups(kFourBits, weight, inputs.weight_scales, attributes.group_size);
-  if (!groups) return groups.error();
-  const auto form = checked_form(kFourBits, weight);
-  if (!form) return form.error();
+  const auto known = scaled_weight(kFourBits, u32(element_count(inputs.indices->shape)), weight, inputs.weight_scales,
+                                   attributes.group_size);
+  if (!known) return known.error();
   TensorDesc output{attributes.output_dtype, inputs.indices->shape};
   output.shape.push_back(weight.shape[1]);
   const embedding_q4gsw::Problem fields{
-      .m = u32(element_count(inputs.indices->shape)),
-      .n = u32(weight.shape[0]),
-      .k = u32(weight.shape[1]),
-      .group_size = u32(weight.shape[1] / *groups),
-      .groups = u32(*groups),
+      .product = known->product,
+      .weight_groups = known->groups,
   };
   return make_call(
-      fields, {.indices = inputs.indices, .weight = *form, .weight_scales = inputs.weight_scales, .output = output});
+      fields,
+      {.indices = inputs.indices, .weight = known->form, .weight_scales = inputs.weight_scales, .output = output});
 }
 
 }  // namespace qgen::generated::operators
