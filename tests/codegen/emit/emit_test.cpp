@@ -402,10 +402,10 @@ TEST_F(Emit, ARecipeNeedsTheKernelsItNames) {
   const auto files = emit(families_, {}, {});
   ASSERT_FALSE(files);
   EXPECT_TEXT(to_text(files.error(), {}),
-              "specs/row_sum.yaml:30:17: error: no spec of this run is named "
+              "specs/row_sum.yaml:26:17: error: no spec of this run is named "
               "'row_sum_partial'\n"
               "  hint: add the spec of that kernel to the command line\n"
-              "specs/row_sum.yaml:34:17: error: no spec of this run is named "
+              "specs/row_sum.yaml:30:17: error: no spec of this run is named "
               "'row_sum_partial'\n"
               "  hint: add the spec of that kernel to the command line\n");
 }

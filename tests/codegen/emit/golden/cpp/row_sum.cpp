@@ -16,8 +16,8 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
   {"columns", FieldInfo::Kind::u32, offsetof(Problem, columns), 1},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"rounding", FieldInfo::Kind::u32, offsetof(Problem, rounding), 1, words::kRounding},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, row_walk.stride), 2},
+  {"rounding", FieldInfo::Kind::u32, offsetof(Problem, row_walk.rounding), 1, words::kRounding},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -57,8 +57,8 @@ void row_sum_partial_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
   to.rows = problem.rows;
   table::set(to.length, ceil_div(Integer(problem.columns), 64));
-  to.stride = problem.stride;
-  to.rounding = words::Rounding::down;
+  to.row_walk.stride = problem.row_walk.stride;
+  to.row_walk.rounding = words::Rounding::down;
 }
 
 bool row_sum_partial_takes(const void* kernel_parameters) {
@@ -72,8 +72,7 @@ void two_pass_row_sum_partial_problem(const SelectionScope& scope, void* step_pr
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
   to.rows = problem.rows;
   table::set(to.length, Integer(64));
-  to.stride = problem.stride;
-  to.rounding = problem.rounding;
+  to.row_walk = problem.row_walk;
 }
 
 bool two_pass_row_sum_partial_takes(const void* kernel_parameters) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
-#include "words.h"
+#include "row_walk_fields.h"
 
 namespace qgen::generated::row_sum {
 
@@ -38,8 +38,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   Required<uint32_t> rows;
   Required<uint32_t> columns;
-  Required<std::array<uint32_t, 2>> stride;
-  Required<words::Rounding> rounding;
+  fields::RowWalk row_walk;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

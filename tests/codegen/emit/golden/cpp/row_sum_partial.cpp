@@ -15,8 +15,8 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
   table::data({"length", FieldInfo::Kind::u32, offsetof(Problem, length), 1}),
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
-  {"rounding", FieldInfo::Kind::u32, offsetof(Problem, rounding), 1, words::kRounding},
+  {"stride", FieldInfo::Kind::u32, offsetof(Problem, row_walk.stride), 2},
+  {"rounding", FieldInfo::Kind::u32, offsetof(Problem, row_walk.rounding), 1, words::kRounding},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
