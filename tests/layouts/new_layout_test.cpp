@@ -41,12 +41,14 @@ class NewLayoutTest : public testing::DeviceTest {
   void expect_clone(const HostTensor& host, Layout from, Layout to) {
     const Walk walk = walk_of(host.shape, between(to, from));
     const spec::Problem fields{
-        .walked_axes = {walk.axes},
+        .axes = walk.axes,
         .sides = walk.sides,
         .input_strides = block_strides(host.shape, from),
         .output_strides = block_strides(host.shape, to),
-        .boxes = {.boxes = walk.boxes, .box_shifts = walk.box_shifts, .dividers = walk.dividers},
-        .walk_of_tiles_or_blocks = {.flat_blocks = 0},
+        .boxes = walk.boxes,
+        .box_shifts = walk.box_shifts,
+        .dividers = walk.dividers,
+        .flat_blocks = 0,
     };
     const TensorDesc input{host.dtype, host.shape, Storage::buffer, from};
     const TensorDesc output{host.dtype, host.shape, Storage::buffer, to};
