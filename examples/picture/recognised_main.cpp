@@ -4,6 +4,8 @@
 // recognised FOLDER: shows the classes that scenes.onnx recognises in the picture of scripts/demo. Reads
 // FOLDER/answers.npy, the network's output for FOLDER/original.npy. Draws FOLDER/recognised.png, and prints the share
 // of correct labels.
+//
+// recognised --draw FOLDER: draws the picture, as FOLDER/original.png and original.npy. It opens no device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,15 +68,25 @@ Done show(const std::filesystem::path& folder) {
   return write_png(folder / "recognised.png", tinted(drawing.image, answers));
 }
 
+Done draw_original(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  HostTensor image = draw(demo_scene(), kHeight, kWidth).image;
+  if (auto done = write_png(folder / "original.png", image); !done) return done;
+  image.shape.insert(image.shape.begin(), 1);  // a batch of one
+  return save_npy(folder / "original.npy", image);
+}
+
 }  // namespace
 }  // namespace qgen::picture
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: recognised FOLDER\n");
+  const bool draws = argc == 3 && std::string_view(argv[1]) == "--draw";
+  if (argc != 2 && !draws) {
+    std::fprintf(stderr, "usage: recognised [--draw] FOLDER\n");
     return 2;
   }
-  const auto done = qgen::picture::show(argv[1]);
+  const auto done = draws ? qgen::picture::draw_original(argv[2]) : qgen::picture::show(argv[1]);
   if (done) return 0;
   std::fprintf(stderr, "recognised: %s\n", to_text(done.error()).c_str());
   return 1;
