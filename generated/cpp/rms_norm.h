@@ -54,6 +54,9 @@ enum class Reduce : uint8_t {
   subgroup,
   held,
   team,
+  native,
+  part,
+  streamed,
 };
 
 enum class StorageAccess : uint8_t {
@@ -93,12 +96,17 @@ static_assert(sizeof(PushConstants) == 20);
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
   f16_f16_held,
+  f16_f16_native,
+  f16_f16_part,
   f16_f16_shared,
   f16_f16_shared_by_words,
+  f16_f16_streamed,
   f16_f16_subgroup,
   f16_f16_team,
   f32_f32_held,
+  f32_f32_part,
   f32_f32_shared,
+  f32_f32_streamed,
   f32_f32_subgroup,
   f32_f32_team,
 };

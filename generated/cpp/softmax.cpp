@@ -35,6 +35,9 @@ constexpr std::string_view kReduceWords[] = {
   "subgroup",
   "held",
   "team",
+  "native",
+  "part",
+  "streamed",
 };
 
 constexpr std::string_view kStorageAccessWords[] = {
@@ -71,19 +74,35 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"rows * columns <= 4294967295", table::kNamesOf<Name::rows, Name::columns>},
-  {"not device.is_cpu or reduce in (held, team) or choose(reduce in (held, team), 1, 3) * ceil_div(columns, workgroup) "
-      "<= 65000",
+  {"not device.is_cpu or reduce in (held, team, native, part) or reduce == streamed or choose(reduce in (held, team, "
+      "native, part), 1, 3) * ceil_div(columns, workgroup) <= 65000",
       table::kNamesOf<Name::reduce, Name::workgroup, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"reduce in (held, team) or vectors == 1 and workgroup in (64, 256)",
+  {"reduce in (held, team, native, part) or reduce == streamed or vectors == 1 and workgroup in (64, 256)",
       table::kNamesOf<Name::reduce, Name::workgroup, Name::vectors>},
-  {"not reduce in (held, team) or columns % (16 / bytes(input_dtype)) == 0 and ceil_div(columns, 16 / "
-      "bytes(input_dtype)) <= choose(reduce == team, device.subgroup_size, workgroup) * vectors and (vectors == 1 or "
-      "ceil_div(columns, 16 / bytes(input_dtype)) > choose(reduce == team, device.subgroup_size, workgroup) * vectors "
-      "/ 2)",
+  {"not reduce in (held, team, native, part) or columns % (16 / bytes(input_dtype)) == 0 and ceil_div(columns, 16 / "
+      "bytes(input_dtype)) <= choose(reduce == team, device.subgroup_size, choose(reduce == part, max(1, "
+      "choose(columns <= 64, choose(columns <= 16, choose(columns <= 8, 8, 16), choose(columns <= 32, 32, 64)), "
+      "choose(columns <= 256, choose(columns <= 128, 128, 256), choose(columns <= 512, 512, choose(columns <= 1024, "
+      "1024, 2048)))) / (16 / bytes(input_dtype) * vectors)), workgroup)) * vectors",
       table::kNamesOf<Name::input_dtype, Name::reduce, Name::workgroup, Name::vectors, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"reduce != team or workgroup <= 256", table::kNamesOf<Name::reduce, Name::workgroup>},
+  {"not reduce in (held, team, native, part) or vectors == 1 or ceil_div(columns, 16 / bytes(input_dtype)) > "
+      "choose(reduce == team, device.subgroup_size, choose(reduce == part, max(1, choose(columns <= 64, choose(columns "
+      "<= 16, choose(columns <= 8, 8, 16), choose(columns <= 32, 32, 64)), choose(columns <= 256, choose(columns <= "
+      "128, 128, 256), choose(columns <= 512, 512, choose(columns <= 1024, 1024, 2048)))) / (16 / bytes(input_dtype) * "
+      "vectors)), workgroup)) * vectors / 2",
+      table::kNamesOf<Name::input_dtype, Name::reduce, Name::workgroup, Name::vectors, Name::columns,
+      table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"not reduce in (team, part) or workgroup <= 256", table::kNamesOf<Name::reduce, Name::workgroup>},
+  {"reduce != part or choose(reduce == team, device.subgroup_size, choose(reduce == part, max(1, choose(columns <= 64, "
+      "choose(columns <= 16, choose(columns <= 8, 8, 16), choose(columns <= 32, 32, 64)), choose(columns <= 256, "
+      "choose(columns <= 128, 128, 256), choose(columns <= 512, 512, choose(columns <= 1024, 1024, 2048)))) / (16 / "
+      "bytes(input_dtype) * vectors)), workgroup)) <= device.subgroup_size",
+      table::kNamesOf<Name::input_dtype, Name::reduce, Name::workgroup, Name::vectors, Name::columns,
+      table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"reduce != streamed or columns % (16 / bytes(input_dtype)) == 0 and vectors == 4 and workgroup in (256, 1024)",
+      table::kNamesOf<Name::input_dtype, Name::reduce, Name::workgroup, Name::vectors, Name::columns>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -91,12 +110,21 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const bool is_held = parameters.reduce == Reduce::held || parameters.reduce == Reduce::team;
+  const bool is_held = parameters.reduce == Reduce::held || parameters.reduce == Reduce::team
+      || parameters.reduce == Reduce::native || parameters.reduce == Reduce::part;
   const Integer passes = choose(is_held, Integer(1), Integer(3));
   const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
   const Integer of_row = ceil_div(Integer(problem.rows_by_workgroups.columns), per_vector);
+  const Integer of_row = ceil_div(Integer(problem.columns), per_vector);
+  const Integer room = choose(Integer(problem.columns) <= 64,
+      choose(Integer(problem.columns) <= 16, choose(Integer(problem.columns) <= 8, Integer(8), Integer(16)),
+      choose(Integer(problem.columns) <= 32, Integer(32), Integer(64))),
+      choose(Integer(problem.columns) <= 256, choose(Integer(problem.columns) <= 128, Integer(128), Integer(256)),
+      choose(Integer(problem.columns) <= 512, 512,
+      choose(Integer(problem.columns) <= 1024, Integer(1024), Integer(2048)))));
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
-      Integer(specialization.workgroup));
+      choose(parameters.reduce == Reduce::part, max(1, room / (per_vector * Integer(specialization.vectors))),
+      Integer(specialization.workgroup)));
   return table::first_false({
       Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns) <= 4294967295,
       !device.is_cpu || is_held
@@ -109,6 +137,20 @@ int first_failing(const SelectionScope& scope) {
           && of_row <= members * Integer(specialization.vectors)
           && (Integer(specialization.vectors) == 1 || of_row > members * Integer(specialization.vectors) / 2)),
       parameters.reduce != Reduce::team || Integer(specialization.workgroup) <= 256,
+      Integer(problem.rows) * Integer(problem.columns) <= 4294967295,
+      !device.is_cpu || is_held || parameters.reduce == Reduce::streamed
+          || passes * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)) <= 65000,
+      is_held || parameters.reduce == Reduce::streamed
+          || (Integer(specialization.vectors) == 1
+          && (Integer(specialization.workgroup) == 64 || Integer(specialization.workgroup) == 256)),
+      !is_held || (Integer(problem.columns) % per_vector == 0 && of_row <= members * Integer(specialization.vectors)),
+      !is_held || Integer(specialization.vectors) == 1 || of_row > members * Integer(specialization.vectors) / 2,
+      !(parameters.reduce == Reduce::team || parameters.reduce == Reduce::part)
+          || Integer(specialization.workgroup) <= 256,
+      parameters.reduce != Reduce::part || members <= Integer(device.subgroup_size),
+      parameters.reduce != Reduce::streamed
+          || (Integer(problem.columns) % per_vector == 0 && Integer(specialization.vectors) == 4
+          && (Integer(specialization.workgroup) == 256 || Integer(specialization.workgroup) == 1024)),
   });
 }
 
@@ -175,24 +217,38 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
+  const Integer room = choose(Integer(problem.columns) <= 64,
+      choose(Integer(problem.columns) <= 16, choose(Integer(problem.columns) <= 8, Integer(8), Integer(16)),
+      choose(Integer(problem.columns) <= 32, Integer(32), Integer(64))),
+      choose(Integer(problem.columns) <= 256, choose(Integer(problem.columns) <= 128, Integer(128), Integer(256)),
+      choose(Integer(problem.columns) <= 512, 512,
+      choose(Integer(problem.columns) <= 1024, Integer(1024), Integer(2048)))));
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
-      Integer(specialization.workgroup));
+      choose(parameters.reduce == Reduce::part, max(1, room / (per_vector * Integer(specialization.vectors))),
+      Integer(specialization.workgroup)));
   const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
   groups[0] = ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"rows_by_workgroups.steps_per_us", "rows_by_workgroups.read_again"};
-constexpr double kFitValues[] = {3.79, 1.57};
+constexpr std::string_view kFitNames[] = {
+  "rows_by_workgroups.loads_per_us", "rows_by_workgroups.agreements_per_us", "rows_by_workgroups.bits_ops",
+  "rows_by_workgroups.lane_ops", "rows_by_workgroups.read_again",
+};
+constexpr double kFitValues[] = {8, 12, 46, 200, 1.57};
 
 struct Fit {
-  double steps_per_us;  // steps / us: of a workgroup, one after the other
-  double read_again;  // factor: bytes fetched per byte of a row that is read three times; softmax of 4096 x 4096 f32 on an H100
+  double loads_per_us;  // loads / us: of a workgroup, one after the other
+  double agreements_per_us;  // steps / us: of a workgroup, one after the other
+  double bits_ops;  // operations: to convert an f16 and back without the device's conversions
+  double lane_ops;  // operations: of a member, for a row
+  double read_again;  // factor: bytes fetched per byte of a row that is read three times; 4096 x 4096 f32 on an H100
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1]};
+  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -201,25 +257,59 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const bool is_held = parameters.reduce == Reduce::held || parameters.reduce == Reduce::team;
+  const bool is_held = parameters.reduce == Reduce::held || parameters.reduce == Reduce::team
+      || parameters.reduce == Reduce::native || parameters.reduce == Reduce::part;
   const Integer passes = choose(is_held, Integer(1), Integer(3));
+  const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
+  const Integer of_row = ceil_div(Integer(problem.columns), per_vector);
+  const Integer room = choose(Integer(problem.columns) <= 64,
+      choose(Integer(problem.columns) <= 16, choose(Integer(problem.columns) <= 8, Integer(8), Integer(16)),
+      choose(Integer(problem.columns) <= 32, Integer(32), Integer(64))),
+      choose(Integer(problem.columns) <= 256, choose(Integer(problem.columns) <= 128, Integer(128), Integer(256)),
+      choose(Integer(problem.columns) <= 512, 512,
+      choose(Integer(problem.columns) <= 1024, Integer(1024), Integer(2048)))));
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
-      Integer(specialization.workgroup));
+      choose(parameters.reduce == Reduce::part, max(1, room / (per_vector * Integer(specialization.vectors))),
+      Integer(specialization.workgroup)));
   const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
   const Integer loads = choose(is_held, Integer(specialization.vectors),
       passes * ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup)));
   const Integer steps = loads
       + choose(parameters.reduce == Reduce::shared, 16,
       choose(parameters.reduce == Reduce::team, 2,
+      passes
+      * choose(parameters.reduce == Reduce::streamed,
+      ceil_div(of_row, Integer(specialization.workgroup) * Integer(specialization.vectors)),
+      ceil_div(Integer(problem.columns), Integer(specialization.workgroup))));
+  const Integer agreements = choose(parameters.reduce == Reduce::shared, 16,
+      choose(parameters.reduce == Reduce::team || parameters.reduce == Reduce::part, 2,
       2 * Integer(specialization.workgroup) / Integer(device.subgroup_size)));
   const Integer waves = ceil_div(Integer(problem.rows_by_workgroups.rows),
       Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)) * rows_of_workgroup);
+  const Real steps_us = choose(device.is_cpu, (loads + agreements) / Real(3.79),
+      loads / Real(fit.loads_per_us) + agreements / Real(fit.agreements_per_us));
+  const Integer worked_columns = choose(is_held, members * Integer(specialization.vectors) * per_vector,
+      2 * Integer(problem.columns));
+  const Real converted_ops = choose(parameters.input_dtype == DType::f16
+      && !(parameters.reduce == Reduce::native || parameters.reduce == Reduce::part
+      || parameters.reduce == Reduce::streamed), Real(fit.bits_ops), 0);
+  const Real row_ops = worked_columns * (62 + converted_ops)
+      + choose(is_held, members, 2 * Integer(specialization.workgroup)) * Real(fit.lane_ops);
+  const Integer rows_of_unit = ceil_div(Integer(problem.rows), rows_of_workgroup * Integer(device.compute_units))
+      * rows_of_workgroup;
+  const Real arithmetic_us = choose(device.is_cpu, 0,
+      rows_of_unit * row_ops * Integer(device.compute_units) / Real(device.f32_ops_per_us));
   return Real(device.launch_us)
       + ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup)
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0)
       + max(2 * Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns)
       * Integer(bytes(parameters.input_dtype)) * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us),
       waves * steps / Real(fit.steps_per_us));
+      + ceil_div(Integer(problem.rows), rows_of_workgroup) / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.workgroup) / Real(10000.0)
+      + max(max(waves * steps_us, arithmetic_us),
+      2 * Integer(problem.rows) * Integer(problem.columns) * Integer(bytes(parameters.input_dtype))
+      * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -244,15 +334,25 @@ constexpr uint32_t workgroup_d665b6a8[][3] = {
 constexpr uint32_t shared_bytes_b386a6a4[] = {512, 512, 512, 1024, 1024, 1024, 2048, 2048, 2048, 8192, 8192, 8192};
 constexpr FeatureMask needs_8abd1557 = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
 constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr FeatureMask needs_ce77ecfa = bit(Feature::subgroup_basic) | bit(Feature::subgroup_shuffle);
+constexpr FeatureMask needs_da12aeee = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals);
+constexpr FeatureMask needs_2448570f = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_shuffle) | bit(Feature::float16_denormals);
 constexpr FeatureMask needs_13ac8119 = bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic)
     | bit(Feature::subgroup_arithmetic);
 enum Interface : uint16_t {
   uses_230dcdc0,
+  uses_37444e8b,
   uses_4069b940,
   uses_498b3250,
+  uses_5bcf6d49,
+  uses_5bee4132,
+  uses_63a60acb,
   uses_6f9e6085,
   uses_7ad63ea2,
   uses_9269da31,
+  uses_d0231f6f,
   uses_d504592a,
   uses_e84f335b,
   uses_eb085a60,
@@ -267,6 +367,20 @@ constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_d504592a
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_e84f335b
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_eb085a60
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_230dcdc0
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_37444e8b
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_4069b940
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_498b3250
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_ce77ecfa},  // uses_5bcf6d49
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_da12aeee},  // uses_5bee4132
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_2448570f},  // uses_63a60acb
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, bit(Feature::storage_buffer_16bit)},  // uses_6f9e6085
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_7ad63ea2
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_9269da31
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_da12aeee},  // uses_d0231f6f
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_d504592a
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_e84f335b
+  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_eb085a60
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -274,12 +388,17 @@ constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
     {"softmax.f16.f16.held", {f16, f16, Reduce::held, StorageAccess::native}, uses_d504592a},
+    {"softmax.f16.f16.native", {f16, f16, Reduce::native, StorageAccess::native}, uses_5bee4132},
+    {"softmax.f16.f16.part", {f16, f16, Reduce::part, StorageAccess::native}, uses_63a60acb},
     {"softmax.f16.f16.shared", {f16, f16, Reduce::shared, StorageAccess::native}, uses_6f9e6085},
     {"softmax.f16.f16.shared.by_words", {f16, f16, Reduce::shared, StorageAccess::by_words}, uses_7ad63ea2},
+    {"softmax.f16.f16.streamed", {f16, f16, Reduce::streamed, StorageAccess::native}, uses_d0231f6f},
     {"softmax.f16.f16.subgroup", {f16, f16, Reduce::subgroup, StorageAccess::native}, uses_eb085a60},
     {"softmax.f16.f16.team", {f16, f16, Reduce::team, StorageAccess::native}, uses_e84f335b},
     {"softmax.f32.f32.held", {f32, f32, Reduce::held, StorageAccess::native}, uses_4069b940},
+    {"softmax.f32.f32.part", {f32, f32, Reduce::part, StorageAccess::native}, uses_5bcf6d49},
     {"softmax.f32.f32.shared", {f32, f32, Reduce::shared, StorageAccess::native}, uses_230dcdc0},
+    {"softmax.f32.f32.streamed", {f32, f32, Reduce::streamed, StorageAccess::native}, uses_37444e8b},
     {"softmax.f32.f32.subgroup", {f32, f32, Reduce::subgroup, StorageAccess::native}, uses_498b3250},
     {"softmax.f32.f32.team", {f32, f32, Reduce::team, StorageAccess::native}, uses_9269da31},
   });

@@ -92,6 +92,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
+  {"k <= 524288 or groups <= 1", table::kNamesOf<Name::k, Name::groups>},
   {"k % 4 == 0", table::kNamesOf<Name::k>},
   {"k % 32 == 0 or form == weight_q8_rows or input_dtype == f32",
       table::kNamesOf<Name::input_dtype, Name::form, Name::k>},
@@ -110,6 +111,11 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.weight_groups.group_size) % (128 / Integer(problem.weight_bits)) == 0
           || Integer(problem.weight_groups.groups) <= 1,
       Integer(parameters.rows) == 1 || Integer(problem.product.m) > 1,
+      Integer(problem.k) <= 524288 || Integer(problem.groups) <= 1,
+      Integer(problem.k) % 4 == 0,
+      Integer(problem.k) % 32 == 0 || parameters.form == Layout::weight_q8_rows || parameters.input_dtype == DType::f32,
+      Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
+      Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
   });
 }
 

@@ -232,19 +232,37 @@ Columns tile_columns_at(uint column) {
 
 $if bytes(output_dtype) == 1
 ${declare_words(output)}
+$include "lib/quantizer.glsl"
+
+Block block_of_outputs;  // if all outputs of the tile have one scale
+bool have_one_block() { return (problem.output_m_step | problem.output_n_step) == 0u; }
+
+int output_zero_point(uint parameter) {
+  return zero_point_of(output_zero_point_data, problem.output_zero_points, parameter);
+}
+
+void note_output_block() {
+  const uint parameter = at.output_parameter;
+  block_of_outputs = make_block(output_scale_data[parameter], output_zero_point(parameter));
+}
+
+Block output_block(uvec4 parameter) {
+  if (have_one_block()) return block_of_outputs;
+  vec4 scale;
+  ivec4 zero_point;
+  [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
+    scale[lane] = output_scale_data[parameter[lane]];
+    zero_point[lane] = output_zero_point(parameter[lane]);
+  }
+  return make_block(scale, zero_point);
+}
 
 void store_four(uint element, vec4 y, uvec4 parameter) {
-  ivec4 q;
-  float inverse_scale = quantizer(output_scale_data[parameter.x]);
-  [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
-    if (problem.output_n_step != 0u) inverse_scale = quantizer(output_scale_data[parameter[lane]]);
-    const int zero_point = zero_point_of(output_zero_point_data, problem.output_zero_points, parameter[lane]);
-    q[lane] = quantize(y[lane], inverse_scale, zero_point, problem.quant_min, problem.quant_max);
-  }
-  output_words[element / 4u] = pack_i8(q);
+  output_words[element / 4u] = pack_i8(quantize(y, output_block(parameter)));
 }
 $else
 ${declare_words(output, bytes(output_dtype))}
+void note_output_block() {}
 
 void store_four(uint element, vec4 y, uvec4 parameter) { output_words[element / 4u] = pack_${output_dtype}(y); }
 $end
@@ -308,6 +326,7 @@ void main() {
   fetch(0u);
   barrier();
   put_values();
+  note_output_block();
   const uint end = problem.k;
   for (uint k = 0u; k < end; k += kSpan) {
     barrier();  // the matrices of the step before have been read

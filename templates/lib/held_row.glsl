@@ -5,13 +5,16 @@
 // members holds `vectors` vectors of 16 bytes. The operator's conditions ensure that columns are whole vectors and rows
 // are whole bindings.
 //
-//   reduce == held   the members are a workgroup
-//   reduce == team   they are a subgroup; a workgroup has as many rows as it has subgroups
+//   reduce == held, native   the members are a workgroup
+//   reduce == team           they are a subgroup; a workgroup has as many rows as it has subgroups
+//   reduce == part           they are neighbours in a subgroup; it has several rows
+//   reduce == streamed       they are a workgroup that passes over its row, and holds `vectors` vectors at once
 //
 //   place(), members()         of an invocation among those of its row
 //   first_row(), row_stride()  the rows of an invocation
 //   unpack_vector, pack_vector elements of a vector; `kPerVector` of them
 $include "lib/grid.glsl"
+$include "lib/workgroup_reduce.glsl"
 $gives uint members()
 $gives uint place()
 $gives uint first_row()
@@ -30,6 +33,17 @@ uint place() { return gl_SubgroupInvocationID; }
 uint members() { return gl_SubgroupSize; }
 uint first_row() { return workgroup_index() * gl_NumSubgroups + gl_SubgroupID; }
 uint row_stride() { return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z * gl_NumSubgroups; }
+$elif reduce == part
+uint rows_of_subgroup() { return gl_SubgroupSize >> row_shift(); }
+uint members() { return 1u << row_shift(); }
+uint place() { return gl_SubgroupInvocationID & (members() - 1u); }
+uint first_row() {
+  const uint subgroup = workgroup_index() * gl_NumSubgroups + gl_SubgroupID;
+  return subgroup * rows_of_subgroup() + (gl_SubgroupInvocationID >> row_shift());
+}
+uint row_stride() {
+  return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z * gl_NumSubgroups * rows_of_subgroup();
+}
 $else
 uint place() { return gl_LocalInvocationIndex; }
 uint members() { return ${workgroup}; }
@@ -37,6 +51,9 @@ uint first_row() { return workgroup_index(); }
 uint row_stride() { return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z; }
 $end
 
+$if input_dtype == f16 and reduce in (native, part, streamed)
+$include "lib/native_vectors.glsl"
+$else
 $include "lib/unpack_vector.glsl"
 
 $if input_dtype == f16
@@ -65,4 +82,5 @@ $else
 uvec4 pack_vector(float x[kPerVector]) {
   return uvec4(floatBitsToUint(x[0]), floatBitsToUint(x[1]), floatBitsToUint(x[2]), floatBitsToUint(x[3]));
 }
+$end
 $end

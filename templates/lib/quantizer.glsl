@@ -20,7 +20,7 @@ $gives int quantize(float x, Block block)
 $gives vec4 scaled(vec4 x, Block block)
 $gives Block next_lane(Block block)
 
-$if input_dtype == f16
+$if is_float(input_dtype) and bytes(input_dtype) == 2
 const uint kShortReciprocal = 0x46000000u;  // 2^13
 $else
 const uint kShortReciprocal = 0x7e000000u;  // 2^125

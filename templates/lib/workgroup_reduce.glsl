@@ -9,14 +9,19 @@
 //                        to subgroups, or that subgroups are full
 //   reduce == held       as subgroup
 //   reduce == team       the members of a row are a subgroup
+//   reduce == part       the members of a row are neighbours in a subgroup; 2^row_shift() of them
+//   reduce == native, streamed   as subgroup
 $gives int workgroup_max(int mine)
 $gives float workgroup_sum(float mine)
+$gives uint row_shift()
 
 $if reduce != shared
 #extension GL_KHR_shader_subgroup_basic : require
+$if reduce != part
 #extension GL_KHR_shader_subgroup_arithmetic : require
 $end
-$if reduce != team
+$end
+$if not reduce in (team, part)
 shared int greatest_values[${workgroup}];
 shared float sum_values[${workgroup}];
 $end
@@ -24,7 +29,24 @@ $end
 $if reduce == team
 int workgroup_max(int mine) { return subgroupMax(mine); }
 float workgroup_sum(float mine) { return subgroupAdd(mine); }
-$elif reduce in (subgroup, held)
+$elif reduce == part
+#extension GL_KHR_shader_subgroup_shuffle : require
+// The binary logarithm of how many members a row has.
+uint row_shift() {
+  const uint needed = (problem.columns / ${16 / bytes(input_dtype)}u + ${vectors} - 1u) / ${vectors};
+  return needed > 1u ? uint(findMSB(needed - 1u)) + 1u : 0u;
+}
+int workgroup_max(int mine) {
+  const uint shift = row_shift();
+  for (uint i = 0u; i < shift; ++i) mine = max(mine, subgroupShuffleXor(mine, 1u << i));
+  return mine;
+}
+float workgroup_sum(float mine) {
+  const uint shift = row_shift();
+  for (uint i = 0u; i < shift; ++i) mine += subgroupShuffleXor(mine, 1u << i);
+  return mine;
+}
+$elif reduce in (subgroup, held, native, streamed)
 int workgroup_max(int mine) {
   const int of_subgroup = subgroupMax(mine);
   if (subgroupElect()) greatest_values[gl_SubgroupID] = of_subgroup;

@@ -38,6 +38,7 @@ $end
 $include "lib/dot4.glsl"
 
 $include "lib/weight_gemv.glsl"
+$include "lib/weight_groups.glsl"
 
 const uint kVectors = kPerLoad / 16u;  // of activations that meet a load
 
@@ -50,7 +51,7 @@ uvec4 codes_at(uint row, uint vector) {
 
 // One load of each of the team's columns, against the activations that it meets.
 void accumulate(uint first_m, uint column, uint load) {
-  const uint group = problem.groups > 1u ? load * kPerLoad / problem.group_size : 0u;
+  const uint group = group_of_load(load);
   uvec4 weights[${columns}];
   float scales[${columns}];
   [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {

@@ -44,6 +44,7 @@ $end
 $include "lib/dot4.glsl"
 
 $include "lib/weight_gemv.glsl"
+$include "lib/weight_groups.glsl"
 
 // ---- quantized rows -------------------------------------------------------------------------------------------------
 
@@ -103,7 +104,7 @@ void begin_rows(uint first_m, uint column) {
 
 // One load of each of the team's columns, against the codes that it meets.
 void accumulate(uint first_m, uint column, uint load) {
-  const uint group = problem.groups > 1u ? load * kPerLoad / problem.group_size : 0u;
+  const uint group = group_of_load(load);
   uvec4 weights[${columns}];
   float scales[${columns}];
   [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {

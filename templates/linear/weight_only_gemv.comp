@@ -35,6 +35,7 @@ $include "lib/weight_q8_rows.glsl"
 $end
 
 $include "lib/weight_gemv.glsl"
+$include "lib/weight_groups.glsl"
 
 // Four neighbouring activations of a row. Past k they are 0, and meet the weight's padding.
 vec4 activations(uint row, uint quad) {
@@ -49,7 +50,7 @@ $end
 
 // One load of each of the team's columns, against the activations that it meets.
 void accumulate(uint first_m, uint column, uint load) {
-  const uint group = problem.groups > 1u ? load * kPerLoad / problem.group_size : 0u;
+  const uint group = group_of_load(load);
   uvec4 weights[${columns}];
   float scales[${columns}];
   [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {

@@ -6,6 +6,7 @@
 //
 //   reduce shared, subgroup   a workgroup passes over its row for its mean, for its variance, and for the results
 //   reduce held, team         a workgroup, or a subgroup, reads its row once (lib/held_row.glsl)
+//   reduce native, part, streamed   lib/normalized_rows.glsl
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -20,7 +21,27 @@ $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
 $include "lib/workgroup_reduce.glsl"
 
-$if reduce in (held, team)
+$if reduce in (native, part, streamed)
+const bool kCentred = true;
+$include "lib/held_row.glsl"
+${declare_vectors(weight)}
+${declare_vectors(bias)}
+
+void load_row_vector(uint first, uint at, out float x[kPerVector]) { unpack_vector(input_vectors[first + at], x); }
+void keep_row_vector(uint first, uint at, float x[kPerVector]) {}
+void finish_vector(uint at, inout float x[kPerVector]) {
+  float other[kPerVector];
+  if (problem.has_weight != 0u) {
+    unpack_vector(weight_vectors[at], other);
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) x[i] *= other[i];
+  }
+  if (problem.has_bias != 0u) {
+    unpack_vector(bias_vectors[at], other);
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) x[i] += other[i];
+  }
+}
+$include "lib/normalized_rows.glsl"
+$elif reduce in (held, team)
 $include "lib/held_row.glsl"
 ${declare_vectors(weight)}
 ${declare_vectors(bias)}

@@ -16,7 +16,7 @@ $include "lib/store_real.glsl"
 $include "lib/workgroup_reduce.glsl"
 const bool kCentred = false;
 
-$if reduce in (held, team)
+$if reduce in (held, native, team, part, streamed)
 $include "lib/held_row.glsl"
 ${declare_vectors(weight)}
 

@@ -22,7 +22,7 @@ $include "lib/store_real.glsl"
 $include "lib/workgroup_reduce.glsl"
 const bool kCentred = ${centred};
 
-$if reduce in (held, team)
+$if reduce in (held, native, team, part, streamed)
 $include "lib/held_row.glsl"
 ${declare_vectors(skip)}
 ${declare_vectors(sum_bias)}

@@ -4,8 +4,9 @@
 // exp(x - m) / sum of exp(x - m), where m is the greatest element of the row; in f32, by lib/exponential.glsl. The
 // greatest element is found among integers that have the order of the floats, where NaN is above all others.
 //
-//   reduce shared, subgroup   a workgroup passes three times over its row
-//   reduce held, team         a workgroup, or a subgroup, reads its row once (lib/held_row.glsl)
+//   reduce shared, subgroup           a workgroup passes three times over its row
+//   reduce streamed                   the same in vectors, several at once
+//   reduce held, native, team, part   a workgroup, a subgroup or a part of one reads its row once (lib/held_row.glsl)
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -17,7 +18,13 @@ $include "lib/float16.glsl"
 $include "lib/float32.glsl"
 $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
+$if reduce in (native, part, streamed)
+$include "lib/short_exponential.glsl"
+#define EXPONENTIAL short_exponential
+$else
 $include "lib/exponential.glsl"
+#define EXPONENTIAL exponential
+$end
 $include "lib/workgroup_reduce.glsl"
 
 int ordered(int bits) { return bits ^ (bits >> 31 & kLargestInt); }  // its own inverse
@@ -30,10 +37,143 @@ int key_of(float x) { return is_nan(x) ? kLargestInt : ordered(floatBitsToInt(x)
 // Elements that are smaller than the greatest by more than 87 count for nothing.
 float weight_of(float x, float greatest) {
   precise const float difference = x - greatest;
-  return mix(0.0, exponential(difference), difference >= -87.0);
+  return mix(0.0, EXPONENTIAL(difference), difference >= -87.0);
 }
 
-$if reduce in (held, team)
+$if reduce in (native, part, streamed)
+$include "lib/held_row.glsl"
+
+$if input_dtype == f16
+const uvec4 kUndefined = uvec4(0x7e007e00u);
+const uvec4 kNothing = uvec4(0xfc00fc00u);  // -infinity, which counts for nothing
+
+// The greatest element, and whether there is a NaN: the maximum does not keep it.
+struct Greatest { f16vec2 pair; uint nans; };
+Greatest greatest_of_nothing() { return Greatest(unpackFloat2x16(kNothing.x), 0u); }
+
+void include_vector(inout Greatest greatest, uvec4 words) {
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    greatest.nans |= (words[i] & 0x7fff7fffu) + 0x03ff03ffu;  // a NaN is above 0x7c00, and its sum has the highest bit
+    greatest.pair = max(greatest.pair, unpackFloat2x16(words[i]));
+  }
+}
+
+int key_of_greatest(Greatest greatest) {
+  const float larger = max(float(greatest.pair.x), float(greatest.pair.y));
+  return (greatest.nans & 0x80008000u) != 0u ? kLargestInt : ordered(floatBitsToInt(larger));
+}
+
+void unpack_row_vector(uvec4 words, out float x[kPerVector]) { unpack_vector(words, x); }
+$else
+const uvec4 kUndefined = uvec4(kNan);
+const uvec4 kNothing = uvec4(0xff800000u);
+
+struct Greatest { int least, greatest; };  // keys: a NaN with a sign is below -infinity
+Greatest greatest_of_nothing() { return Greatest(kLargestInt, kLeastKey); }
+
+void include_vector(inout Greatest greatest, uvec4 words) {
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    const int key = ordered(floatBitsToInt(flush_subnormal(uintBitsToFloat(words[i]))));
+    greatest.least = min(greatest.least, key);
+    greatest.greatest = max(greatest.greatest, key);
+  }
+}
+
+int key_of_greatest(Greatest greatest) { return greatest.least < kLeastKey ? kLargestInt : greatest.greatest; }
+
+void unpack_row_vector(uvec4 words, out float x[kPerVector]) {
+  unpack_vector(words, x);
+  [[unroll]] for (uint i = 0u; i < kPerVector; ++i) x[i] = flush_subnormal(x[i]);
+}
+$end
+
+// The weights of a vector; gives their sum.
+float weigh(uvec4 words, float greatest, out float x[kPerVector]) {
+  unpack_row_vector(words, x);
+  float sum = 0.0;
+  [[unroll]] for (uint i = 0u; i < kPerVector; ++i) {
+    x[i] = weight_of(x[i], greatest);
+    sum += x[i];
+  }
+  return sum;
+}
+
+uvec4 scaled_vector(float x[kPerVector], float factor) {
+  [[unroll]] for (uint i = 0u; i < kPerVector; ++i) x[i] *= factor;
+  return pack_vector(x);
+}
+
+bool has_result(int key) { return key != kLeastKey && key < kInfinityKey; }
+
+$if reduce == streamed
+const uint kAtOnce = ${vectors};
+// Of the row that begins at vector `first`, from vector `begin` on.
+void load_vectors(uint first, uint begin, uint of_row, out uvec4 words[kAtOnce]) {
+  [[unroll]] for (uint v = 0u; v < kAtOnce; ++v) {
+    const uint at = begin + v * members();
+    words[v] = input_vectors[first + min(at, of_row - 1u)];  // no branch, so that all loads are in flight
+    if (at >= of_row) words[v] = kNothing;
+  }
+}
+
+void normalize(uint row) {
+  const uint of_row = problem.columns / kPerVector, first = row * of_row, step = kAtOnce * members();
+  uvec4 words[kAtOnce];
+  float x[kPerVector];
+  Greatest mine = greatest_of_nothing();
+  for (uint begin = place(); begin < of_row; begin += step) {
+    load_vectors(first, begin, of_row, words);
+    [[unroll]] for (uint v = 0u; v < kAtOnce; ++v) include_vector(mine, words[v]);
+  }
+  const int key = workgroup_max(key_of_greatest(mine));
+  const float greatest = intBitsToFloat(ordered(key));
+
+  float sum = 0.0;
+  for (uint begin = place(); begin < of_row; begin += step) {
+    load_vectors(first, begin, of_row, words);
+    [[unroll]] for (uint v = 0u; v < kAtOnce; ++v) sum += weigh(words[v], greatest, x);
+  }
+  const float factor = reciprocal(workgroup_sum(sum));
+
+  for (uint begin = place(); begin < of_row; begin += step) {
+    load_vectors(first, begin, of_row, words);
+    [[unroll]] for (uint v = 0u; v < kAtOnce; ++v) {
+      const uint at = begin + v * members();
+      weigh(words[v], greatest, x);
+      if (at < of_row) output_vectors[first + at] = has_result(key) ? scaled_vector(x, factor) : kUndefined;
+    }
+  }
+}
+$else
+void normalize(uint row) {
+  const uint of_row = problem.columns / kPerVector, first = row * of_row;
+  uvec4 words[${vectors}];
+  Greatest mine = greatest_of_nothing();
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const uint at = v * members() + place();
+    words[v] = kNothing;
+    if (at < of_row) words[v] = input_vectors[first + at];
+  }
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) include_vector(mine, words[v]);
+  const int key = workgroup_max(key_of_greatest(mine));
+
+  float x[${vectors}][kPerVector];
+  float sum = 0.0;
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) sum += weigh(words[v], intBitsToFloat(ordered(key)), x[v]);
+  const float factor = reciprocal(workgroup_sum(sum));
+
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const uint at = v * members() + place();
+    if (at < of_row) output_vectors[first + at] = has_result(key) ? scaled_vector(x[v], factor) : kUndefined;
+  }
+}
+$end
+
+// The same rows for all members, so that none misses a barrier.
+void main() {
+  for (uint row = first_row(); row < problem.rows; row += row_stride()) normalize(row);
+}
+$elif reduce in (held, team)
 $include "lib/held_row.glsl"
 
 $if output_dtype == f16

@@ -19,8 +19,23 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 const Shape kShapes[] = {
-    {1},       {7}, {64}, {65}, {3, 5}, {2, 256}, {5, 1}, {2, 1000}, {3, 2048}, {2, 3, 257}, {1, 2, 1, 3, 1, 2, 1, 11},
-    {1, 70001}};
+    {1},
+    {7},
+    {64},
+    {65},
+    {3, 5},
+    {2, 256},
+    {5, 1},
+    {2, 1000},
+    {3, 2048},
+    {2, 3, 257},
+    {1, 2, 1, 3, 1, 2, 1, 11},
+    {1, 70001},
+    // Rows of whole vectors: several in a subgroup, one with padding, and one that a workgroup does not hold.
+    {67, 8},
+    {9, 128},
+    {21, 24},
+    {2, 40008}};
 const Shape kEmpty[] = {{0}, {0, 5}, {3, 0}};
 
 class NormalizationTest : public testing::KernelTest {};
@@ -46,9 +61,12 @@ TEST_F(NormalizationTest, SoftmaxOfSpecialRows) {
                             1, 2,     3e38,  3e38,  3e38,  -3e38, 1e-40, -1e-40, 0,    -0.0, 0, -86.9, -87,  -87.1,
                             0, -88,   -104,  -1000, -3e38, -3e38, -3e38, -3e38,  5,    5,    5, 5});
   expect_reference("softmax", {.inputs = {{"input", rows}}}, kEverythingAsAsked);
-  HostTensor halves = zeros(DType::f16, rows.shape);
-  for (int64_t i = 0; i < element_count(rows.shape); ++i) set_element(halves, i, element(rows, i));
-  expect_reference("softmax", {.inputs = {{"input", halves}}}, kEverythingAsAsked);
+  // Each element once, and twice: rows of eight are whole vectors of f16.
+  for (const int64_t times : {1, 2}) {
+    HostTensor halves = zeros(DType::f16, {10, 4 * times});
+    for (int64_t i = 0; i < element_count(halves.shape); ++i) set_element(halves, i, element(rows, i / times));
+    expect_reference("softmax", {.inputs = {{"input", halves}}}, kEverythingAsAsked);
+  }
 }
 
 TEST_F(NormalizationTest, LayerNormOfEveryShape) {
