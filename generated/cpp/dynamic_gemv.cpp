@@ -101,12 +101,10 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
+      Integer(problem.product.k) <= 524288 || Integer(problem.weight_groups.groups) <= 1,
       Integer(problem.weight_groups.group_size) % (128 / Integer(problem.weight_bits)) == 0
           || Integer(problem.weight_groups.groups) <= 1,
       Integer(parameters.rows) == 1 || Integer(problem.product.m) > 1,
-      Integer(problem.k) <= 524288 || Integer(problem.groups) <= 1,
-      Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
-      Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
   });
 }
 

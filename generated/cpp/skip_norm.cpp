@@ -132,41 +132,33 @@ int first_failing(const SelectionScope& scope) {
   const Integer passes = choose(is_held, Integer(1), Integer(3));
   const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
   const Integer of_row = ceil_div(Integer(problem.rows_by_workgroups.columns), per_vector);
-  const Integer of_row = ceil_div(Integer(problem.columns), per_vector);
-  const Integer room = choose(Integer(problem.columns) <= 64,
-      choose(Integer(problem.columns) <= 16, choose(Integer(problem.columns) <= 8, Integer(8), Integer(16)),
-      choose(Integer(problem.columns) <= 32, Integer(32), Integer(64))),
-      choose(Integer(problem.columns) <= 256, choose(Integer(problem.columns) <= 128, Integer(128), Integer(256)),
-      choose(Integer(problem.columns) <= 512, 512,
-      choose(Integer(problem.columns) <= 1024, Integer(1024), Integer(2048)))));
+  const Integer room = choose(Integer(problem.rows_by_workgroups.columns) <= 64,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 16,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 8, Integer(8), Integer(16)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 32, Integer(32), Integer(64))),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 256,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 128, Integer(128), Integer(256)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 512, 512,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 1024, Integer(1024), Integer(2048)))));
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       choose(parameters.reduce == Reduce::part, max(1, room / (per_vector * Integer(specialization.vectors))),
       Integer(specialization.workgroup)));
   return table::first_false({
       Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns) <= 4294967295,
-      !device.is_cpu || is_held
+      !device.is_cpu || is_held || parameters.reduce == Reduce::streamed
           || passes * ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup)) <= 65000,
-      is_held
+      is_held || parameters.reduce == Reduce::streamed
           || (Integer(specialization.vectors) == 1
           && (Integer(specialization.workgroup) == 64 || Integer(specialization.workgroup) == 256)),
       !is_held
           || (Integer(problem.rows_by_workgroups.columns) % per_vector == 0
-          && of_row <= members * Integer(specialization.vectors)
-          && (Integer(specialization.vectors) == 1 || of_row > members * Integer(specialization.vectors) / 2)),
-      parameters.reduce != Reduce::team || Integer(specialization.workgroup) <= 256,
-      Integer(problem.rows) * Integer(problem.columns) <= 4294967295,
-      !device.is_cpu || is_held || parameters.reduce == Reduce::streamed
-          || passes * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)) <= 65000,
-      is_held || parameters.reduce == Reduce::streamed
-          || (Integer(specialization.vectors) == 1
-          && (Integer(specialization.workgroup) == 64 || Integer(specialization.workgroup) == 256)),
-      !is_held || (Integer(problem.columns) % per_vector == 0 && of_row <= members * Integer(specialization.vectors)),
+          && of_row <= members * Integer(specialization.vectors)),
       !is_held || Integer(specialization.vectors) == 1 || of_row > members * Integer(specialization.vectors) / 2,
       !(parameters.reduce == Reduce::team || parameters.reduce == Reduce::part)
           || Integer(specialization.workgroup) <= 256,
       parameters.reduce != Reduce::part || members <= Integer(device.subgroup_size),
       parameters.reduce != Reduce::streamed
-          || (Integer(problem.columns) % per_vector == 0 && Integer(specialization.vectors) == 4
+          || (Integer(problem.rows_by_workgroups.columns) % per_vector == 0 && Integer(specialization.vectors) == 4
           && (Integer(specialization.workgroup) == 256 || Integer(specialization.workgroup) == 1024)),
   });
 }
@@ -245,12 +237,14 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
-  const Integer room = choose(Integer(problem.columns) <= 64,
-      choose(Integer(problem.columns) <= 16, choose(Integer(problem.columns) <= 8, Integer(8), Integer(16)),
-      choose(Integer(problem.columns) <= 32, Integer(32), Integer(64))),
-      choose(Integer(problem.columns) <= 256, choose(Integer(problem.columns) <= 128, Integer(128), Integer(256)),
-      choose(Integer(problem.columns) <= 512, 512,
-      choose(Integer(problem.columns) <= 1024, Integer(1024), Integer(2048)))));
+  const Integer room = choose(Integer(problem.rows_by_workgroups.columns) <= 64,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 16,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 8, Integer(8), Integer(16)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 32, Integer(32), Integer(64))),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 256,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 128, Integer(128), Integer(256)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 512, 512,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 1024, Integer(1024), Integer(2048)))));
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       choose(parameters.reduce == Reduce::part, max(1, room / (per_vector * Integer(specialization.vectors))),
       Integer(specialization.workgroup)));
@@ -264,7 +258,7 @@ constexpr std::string_view kFitNames[] = {
   "rows_by_workgroups.loads_per_us", "rows_by_workgroups.agreements_per_us", "rows_by_workgroups.bits_ops",
   "rows_by_workgroups.lane_ops", "rows_by_workgroups.read_again",
 };
-constexpr double kFitValues[] = {8, 12, 46, 200, 1.57};
+constexpr double kFitValues[] = {8, 16, 46, 200, 1.57};
 
 struct Fit {
   double loads_per_us;  // loads / us: of a workgroup, one after the other
@@ -288,26 +282,24 @@ Real cost(const SelectionScope& scope) {
       || parameters.reduce == Reduce::native || parameters.reduce == Reduce::part;
   const Integer passes = choose(is_held, Integer(1), Integer(3));
   const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
-  const Integer of_row = ceil_div(Integer(problem.columns), per_vector);
-  const Integer room = choose(Integer(problem.columns) <= 64,
-      choose(Integer(problem.columns) <= 16, choose(Integer(problem.columns) <= 8, Integer(8), Integer(16)),
-      choose(Integer(problem.columns) <= 32, Integer(32), Integer(64))),
-      choose(Integer(problem.columns) <= 256, choose(Integer(problem.columns) <= 128, Integer(128), Integer(256)),
-      choose(Integer(problem.columns) <= 512, 512,
-      choose(Integer(problem.columns) <= 1024, Integer(1024), Integer(2048)))));
+  const Integer of_row = ceil_div(Integer(problem.rows_by_workgroups.columns), per_vector);
+  const Integer room = choose(Integer(problem.rows_by_workgroups.columns) <= 64,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 16,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 8, Integer(8), Integer(16)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 32, Integer(32), Integer(64))),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 256,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 128, Integer(128), Integer(256)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 512, 512,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 1024, Integer(1024), Integer(2048)))));
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       choose(parameters.reduce == Reduce::part, max(1, room / (per_vector * Integer(specialization.vectors))),
       Integer(specialization.workgroup)));
   const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
   const Integer loads = choose(is_held, Integer(specialization.vectors),
-      passes * ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup)));
-  const Integer steps = loads
-      + choose(parameters.reduce == Reduce::shared, 16,
-      choose(parameters.reduce == Reduce::team, 2,
       passes
       * choose(parameters.reduce == Reduce::streamed,
       ceil_div(of_row, Integer(specialization.workgroup) * Integer(specialization.vectors)),
-      ceil_div(Integer(problem.columns), Integer(specialization.workgroup))));
+      ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup))));
   const Integer agreements = choose(parameters.reduce == Reduce::shared, 16,
       choose(parameters.reduce == Reduce::team || parameters.reduce == Reduce::part, 2,
       2 * Integer(specialization.workgroup) / Integer(device.subgroup_size)));
@@ -316,27 +308,28 @@ Real cost(const SelectionScope& scope) {
   const Real steps_us = choose(device.is_cpu, (loads + agreements) / Real(3.79),
       loads / Real(fit.loads_per_us) + agreements / Real(fit.agreements_per_us));
   const Integer worked_columns = choose(is_held, members * Integer(specialization.vectors) * per_vector,
-      2 * Integer(problem.columns));
+      2 * Integer(problem.rows_by_workgroups.columns));
   const Real converted_ops = choose(parameters.input_dtype == DType::f16
       && !(parameters.reduce == Reduce::native || parameters.reduce == Reduce::part
       || parameters.reduce == Reduce::streamed), Real(fit.bits_ops), 0);
   const Real row_ops = worked_columns * (25 + converted_ops)
       + choose(is_held, members, 2 * Integer(specialization.workgroup)) * Real(fit.lane_ops);
-  const Integer rows_of_unit = ceil_div(Integer(problem.rows), rows_of_workgroup * Integer(device.compute_units))
-      * rows_of_workgroup;
+  const Integer rows_of_unit = ceil_div(Integer(problem.rows_by_workgroups.rows),
+      rows_of_workgroup * Integer(device.compute_units)) * rows_of_workgroup;
+  const Integer idle_factor = max(1,
+      512
+      / (Integer(specialization.workgroup)
+      * ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup * Integer(device.compute_units))));
   const Real arithmetic_us = choose(device.is_cpu, 0,
-      rows_of_unit * row_ops * Integer(device.compute_units) / Real(device.f32_ops_per_us));
+      idle_factor * rows_of_unit * row_ops * Integer(device.compute_units) / Real(device.f32_ops_per_us));
   return Real(device.launch_us)
       + ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup)
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0)
-      + max(4 * Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns)
-      * Integer(bytes(parameters.input_dtype)) * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us),
-      waves * steps / Real(fit.steps_per_us));
-      + ceil_div(Integer(problem.rows), rows_of_workgroup) / (Real(50.0) * Integer(device.compute_units))
-      + Integer(specialization.workgroup) / Real(10000.0)
+      + Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns) * converted_ops
+      / Real(10.0) / Real(device.f32_ops_per_us)
       + max(max(waves * steps_us, arithmetic_us),
-      4 * Integer(problem.rows) * Integer(problem.columns) * Integer(bytes(parameters.input_dtype))
-      * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us));
+      4 * Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns)
+      * Integer(bytes(parameters.input_dtype)) * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -392,27 +385,18 @@ enum Interface : uint16_t {
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_0e984483
   {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_117d5814
+  {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a, needs_da12aeee},  // uses_2e567faf
   {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_3b5dc138
   {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_44b2f0ce
   {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a, bit(Feature::storage_buffer_16bit)},  // uses_57527a5a
+  {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_579d952e
+  {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a, needs_da12aeee},  // uses_5daf30d6
+  {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_bb241055, needs_2448570f},  // uses_653db729
+  {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_bb241055, needs_ce77ecfa},  // uses_ac362401
   {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_b0f4f30b
   {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_b50f56d5
   {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_b7fce154
   {&binds_a59a15cd, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_f666cffa
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_0e984483
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_117d5814
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a, needs_da12aeee},  // uses_2e567faf
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_3b5dc138
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_44b2f0ce
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a, bit(Feature::storage_buffer_16bit)},  // uses_57527a5a
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_579d952e
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a, needs_da12aeee},  // uses_5daf30d6
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_bb241055, needs_2448570f},  // uses_653db729
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_bb241055, needs_ce77ecfa},  // uses_ac362401
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_b0f4f30b
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_b50f56d5
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_b7fce154
-  {&binds_1e895aee, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_f666cffa
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -115,41 +115,33 @@ int first_failing(const SelectionScope& scope) {
   const Integer passes = choose(is_held, Integer(1), Integer(3));
   const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
   const Integer of_row = ceil_div(Integer(problem.rows_by_workgroups.columns), per_vector);
-  const Integer of_row = ceil_div(Integer(problem.columns), per_vector);
-  const Integer room = choose(Integer(problem.columns) <= 64,
-      choose(Integer(problem.columns) <= 16, choose(Integer(problem.columns) <= 8, Integer(8), Integer(16)),
-      choose(Integer(problem.columns) <= 32, Integer(32), Integer(64))),
-      choose(Integer(problem.columns) <= 256, choose(Integer(problem.columns) <= 128, Integer(128), Integer(256)),
-      choose(Integer(problem.columns) <= 512, 512,
-      choose(Integer(problem.columns) <= 1024, Integer(1024), Integer(2048)))));
+  const Integer room = choose(Integer(problem.rows_by_workgroups.columns) <= 64,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 16,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 8, Integer(8), Integer(16)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 32, Integer(32), Integer(64))),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 256,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 128, Integer(128), Integer(256)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 512, 512,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 1024, Integer(1024), Integer(2048)))));
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       choose(parameters.reduce == Reduce::part, max(1, room / (per_vector * Integer(specialization.vectors))),
       Integer(specialization.workgroup)));
   return table::first_false({
       Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns) <= 4294967295,
-      !device.is_cpu || is_held
+      !device.is_cpu || is_held || parameters.reduce == Reduce::streamed
           || passes * ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup)) <= 65000,
-      is_held
+      is_held || parameters.reduce == Reduce::streamed
           || (Integer(specialization.vectors) == 1
           && (Integer(specialization.workgroup) == 64 || Integer(specialization.workgroup) == 256)),
       !is_held
           || (Integer(problem.rows_by_workgroups.columns) % per_vector == 0
-          && of_row <= members * Integer(specialization.vectors)
-          && (Integer(specialization.vectors) == 1 || of_row > members * Integer(specialization.vectors) / 2)),
-      parameters.reduce != Reduce::team || Integer(specialization.workgroup) <= 256,
-      Integer(problem.rows) * Integer(problem.columns) <= 4294967295,
-      !device.is_cpu || is_held || parameters.reduce == Reduce::streamed
-          || passes * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)) <= 65000,
-      is_held || parameters.reduce == Reduce::streamed
-          || (Integer(specialization.vectors) == 1
-          && (Integer(specialization.workgroup) == 64 || Integer(specialization.workgroup) == 256)),
-      !is_held || (Integer(problem.columns) % per_vector == 0 && of_row <= members * Integer(specialization.vectors)),
+          && of_row <= members * Integer(specialization.vectors)),
       !is_held || Integer(specialization.vectors) == 1 || of_row > members * Integer(specialization.vectors) / 2,
       !(parameters.reduce == Reduce::team || parameters.reduce == Reduce::part)
           || Integer(specialization.workgroup) <= 256,
       parameters.reduce != Reduce::part || members <= Integer(device.subgroup_size),
       parameters.reduce != Reduce::streamed
-          || (Integer(problem.columns) % per_vector == 0 && Integer(specialization.vectors) == 4
+          || (Integer(problem.rows_by_workgroups.columns) % per_vector == 0 && Integer(specialization.vectors) == 4
           && (Integer(specialization.workgroup) == 256 || Integer(specialization.workgroup) == 1024)),
   });
 }
@@ -218,12 +210,14 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
-  const Integer room = choose(Integer(problem.columns) <= 64,
-      choose(Integer(problem.columns) <= 16, choose(Integer(problem.columns) <= 8, Integer(8), Integer(16)),
-      choose(Integer(problem.columns) <= 32, Integer(32), Integer(64))),
-      choose(Integer(problem.columns) <= 256, choose(Integer(problem.columns) <= 128, Integer(128), Integer(256)),
-      choose(Integer(problem.columns) <= 512, 512,
-      choose(Integer(problem.columns) <= 1024, Integer(1024), Integer(2048)))));
+  const Integer room = choose(Integer(problem.rows_by_workgroups.columns) <= 64,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 16,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 8, Integer(8), Integer(16)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 32, Integer(32), Integer(64))),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 256,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 128, Integer(128), Integer(256)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 512, 512,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 1024, Integer(1024), Integer(2048)))));
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       choose(parameters.reduce == Reduce::part, max(1, room / (per_vector * Integer(specialization.vectors))),
       Integer(specialization.workgroup)));
@@ -237,7 +231,7 @@ constexpr std::string_view kFitNames[] = {
   "rows_by_workgroups.loads_per_us", "rows_by_workgroups.agreements_per_us", "rows_by_workgroups.bits_ops",
   "rows_by_workgroups.lane_ops", "rows_by_workgroups.read_again",
 };
-constexpr double kFitValues[] = {8, 12, 46, 200, 1.57};
+constexpr double kFitValues[] = {8, 16, 46, 200, 1.57};
 
 struct Fit {
   double loads_per_us;  // loads / us: of a workgroup, one after the other
@@ -261,26 +255,24 @@ Real cost(const SelectionScope& scope) {
       || parameters.reduce == Reduce::native || parameters.reduce == Reduce::part;
   const Integer passes = choose(is_held, Integer(1), Integer(3));
   const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
-  const Integer of_row = ceil_div(Integer(problem.columns), per_vector);
-  const Integer room = choose(Integer(problem.columns) <= 64,
-      choose(Integer(problem.columns) <= 16, choose(Integer(problem.columns) <= 8, Integer(8), Integer(16)),
-      choose(Integer(problem.columns) <= 32, Integer(32), Integer(64))),
-      choose(Integer(problem.columns) <= 256, choose(Integer(problem.columns) <= 128, Integer(128), Integer(256)),
-      choose(Integer(problem.columns) <= 512, 512,
-      choose(Integer(problem.columns) <= 1024, Integer(1024), Integer(2048)))));
+  const Integer of_row = ceil_div(Integer(problem.rows_by_workgroups.columns), per_vector);
+  const Integer room = choose(Integer(problem.rows_by_workgroups.columns) <= 64,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 16,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 8, Integer(8), Integer(16)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 32, Integer(32), Integer(64))),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 256,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 128, Integer(128), Integer(256)),
+      choose(Integer(problem.rows_by_workgroups.columns) <= 512, 512,
+      choose(Integer(problem.rows_by_workgroups.columns) <= 1024, Integer(1024), Integer(2048)))));
   const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
       choose(parameters.reduce == Reduce::part, max(1, room / (per_vector * Integer(specialization.vectors))),
       Integer(specialization.workgroup)));
   const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
   const Integer loads = choose(is_held, Integer(specialization.vectors),
-      passes * ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup)));
-  const Integer steps = loads
-      + choose(parameters.reduce == Reduce::shared, 16,
-      choose(parameters.reduce == Reduce::team, 2,
       passes
       * choose(parameters.reduce == Reduce::streamed,
       ceil_div(of_row, Integer(specialization.workgroup) * Integer(specialization.vectors)),
-      ceil_div(Integer(problem.columns), Integer(specialization.workgroup))));
+      ceil_div(Integer(problem.rows_by_workgroups.columns), Integer(specialization.workgroup))));
   const Integer agreements = choose(parameters.reduce == Reduce::shared, 16,
       choose(parameters.reduce == Reduce::team || parameters.reduce == Reduce::part, 2,
       2 * Integer(specialization.workgroup) / Integer(device.subgroup_size)));
@@ -289,27 +281,28 @@ Real cost(const SelectionScope& scope) {
   const Real steps_us = choose(device.is_cpu, (loads + agreements) / Real(3.79),
       loads / Real(fit.loads_per_us) + agreements / Real(fit.agreements_per_us));
   const Integer worked_columns = choose(is_held, members * Integer(specialization.vectors) * per_vector,
-      2 * Integer(problem.columns));
+      2 * Integer(problem.rows_by_workgroups.columns));
   const Real converted_ops = choose(parameters.input_dtype == DType::f16
       && !(parameters.reduce == Reduce::native || parameters.reduce == Reduce::part
       || parameters.reduce == Reduce::streamed), Real(fit.bits_ops), 0);
   const Real row_ops = worked_columns * (62 + converted_ops)
       + choose(is_held, members, 2 * Integer(specialization.workgroup)) * Real(fit.lane_ops);
-  const Integer rows_of_unit = ceil_div(Integer(problem.rows), rows_of_workgroup * Integer(device.compute_units))
-      * rows_of_workgroup;
+  const Integer rows_of_unit = ceil_div(Integer(problem.rows_by_workgroups.rows),
+      rows_of_workgroup * Integer(device.compute_units)) * rows_of_workgroup;
+  const Integer idle_factor = max(1,
+      512
+      / (Integer(specialization.workgroup)
+      * ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup * Integer(device.compute_units))));
   const Real arithmetic_us = choose(device.is_cpu, 0,
-      rows_of_unit * row_ops * Integer(device.compute_units) / Real(device.f32_ops_per_us));
+      idle_factor * rows_of_unit * row_ops * Integer(device.compute_units) / Real(device.f32_ops_per_us));
   return Real(device.launch_us)
       + ceil_div(Integer(problem.rows_by_workgroups.rows), rows_of_workgroup)
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0)
-      + max(2 * Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns)
-      * Integer(bytes(parameters.input_dtype)) * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us),
-      waves * steps / Real(fit.steps_per_us));
-      + ceil_div(Integer(problem.rows), rows_of_workgroup) / (Real(50.0) * Integer(device.compute_units))
-      + Integer(specialization.workgroup) / Real(10000.0)
+      + Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns) * converted_ops
+      / Real(10.0) / Real(device.f32_ops_per_us)
       + max(max(waves * steps_us, arithmetic_us),
-      2 * Integer(problem.rows) * Integer(problem.columns) * Integer(bytes(parameters.input_dtype))
-      * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us));
+      2 * Integer(problem.rows_by_workgroups.rows) * Integer(problem.rows_by_workgroups.columns)
+      * Integer(bytes(parameters.input_dtype)) * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -359,28 +352,19 @@ enum Interface : uint16_t {
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_230dcdc0
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_37444e8b
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_4069b940
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_498b3250
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_bb241055, needs_ce77ecfa},  // uses_5bcf6d49
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_da12aeee},  // uses_5bee4132
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_bb241055, needs_2448570f},  // uses_63a60acb
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, bit(Feature::storage_buffer_16bit)},  // uses_6f9e6085
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_7ad63ea2
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_9269da31
+  {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_da12aeee},  // uses_d0231f6f
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_d504592a
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_e84f335b
   {&binds_e7114474, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_eb085a60
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_230dcdc0
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_37444e8b
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_4069b940
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_8abd1557},  // uses_498b3250
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_ce77ecfa},  // uses_5bcf6d49
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_da12aeee},  // uses_5bee4132
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_2448570f},  // uses_63a60acb
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, bit(Feature::storage_buffer_16bit)},  // uses_6f9e6085
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4},  // uses_7ad63ea2
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_9269da31
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_da12aeee},  // uses_d0231f6f
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_d504592a
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_e84f335b
-  {&binds_09592d81, workgroup_d665b6a8, shared_bytes_b386a6a4, needs_13ac8119},  // uses_eb085a60
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -105,17 +105,13 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
+      Integer(problem.product.k) <= 524288 || Integer(problem.weight_groups.groups) <= 1,
       Integer(problem.product.k) % 4 == 0,
       Integer(problem.product.k) % 32 == 0 || parameters.form == Layout::weight_q8_rows
           || parameters.input_dtype == DType::f32,
       Integer(problem.weight_groups.group_size) % (128 / Integer(problem.weight_bits)) == 0
           || Integer(problem.weight_groups.groups) <= 1,
       Integer(parameters.rows) == 1 || Integer(problem.product.m) > 1,
-      Integer(problem.k) <= 524288 || Integer(problem.groups) <= 1,
-      Integer(problem.k) % 4 == 0,
-      Integer(problem.k) % 32 == 0 || parameters.form == Layout::weight_q8_rows || parameters.input_dtype == DType::f32,
-      Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
-      Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
   });
 }
 
