@@ -35,13 +35,14 @@ class Builder {
 
   ValueId input(const std::string& name, DType dtype, const Dims& shape);
   ValueId constant(const std::string& name, HostTensor data);
-  // One for all that make the same of a tensor; `form` says what.
+  // One for all that make the same of a tensor; `form` says what, with `parameters` if it depends on them.
   template <typename Make>
-  ValueId constant_of(const TensorPtr& tensor, const std::string& form, Make make) {
-    const auto found = constants_.find({tensor.get(), form});
+  ValueId constant_of(const TensorPtr& tensor, const std::string& form, Make make, const std::string& parameters = {}) {
+    const std::pair key{tensor.get(), form + parameters};
+    const auto found = constants_.find(key);
     if (found != constants_.end()) return found->second.value;
     const ValueId value = constant(tensor->name + form, make());
-    constants_.emplace(std::pair{tensor.get(), form}, Shared{tensor, value});
+    constants_.emplace(key, Shared{tensor, value});
     return value;
   }
   ValueId add(graph::Node node, const Dims& shape);

@@ -3,6 +3,7 @@
 #include "runtime/models/onnx/match.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -88,9 +89,23 @@ void check_bias_scale(Builder& builder, const Node& node, const Known* bias, dou
   }
 }
 
-void add_weight(Builder& builder, const TensorPtr& source, Pending& pending, SymmetricWeight weight,
-                const std::string& form) {
-  const ValueId codes = builder.constant_of(source, form, [&] { return std::move(weight.codes); });
+namespace {
+
+// The zero points that an element's integer is less than its signed byte; empty: the byte is the same.
+std::string subtracted_zero_points(const QuantizedConstant& source) {
+  const Parameters& parameters = source.parameters;
+  const int32_t shift = shift_of(source.codes->type);
+  if (std::ranges::count(parameters.zero_points, shift) == std::ssize(parameters.zero_points)) return {};
+  return fmt::format(" {} {}", to_text(parameters.shape), fmt::join(parameters.zero_points, " "));
+}
+
+}  // namespace
+
+void add_weight(Builder& builder, const QuantizedConstant& source, Pending& pending, SymmetricWeight weight,
+                const std::string& form, ZeroPoints zero_points) {
+  const std::string parameters = zero_points == ZeroPoints::kept ? "" : subtracted_zero_points(source);
+  const ValueId codes = builder.constant_of(
+      source.codes, form, [&] { return std::move(weight.codes); }, parameters);
   const ValueId scales = builder.constant(pending.name + " weight_scales", std::move(weight.scales));
   pending.constants.push_back({"weight", codes});
   pending.constants.push_back({"weight_scales", scales});

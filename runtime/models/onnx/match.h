@@ -34,9 +34,11 @@ Expected<const QuantizedConstant*> constant_at(Builder& builder, Arguments argum
 // In floating point, whatever it is.
 Expected<Real> real_at(Builder& builder, Arguments arguments, size_t index);
 
-// Operands weight and weight_scales of a layer that takes a bias; `form`: the value made from the source.
-void add_weight(Builder& builder, const TensorPtr& source, Pending& pending, SymmetricWeight weight,
-                const std::string& form);
+// Operands weight and weight_scales of a layer that takes a bias; `form`: what the integers of `source` become, less
+// their zero points or as they are.
+enum class ZeroPoints : uint8_t { subtracted, kept };
+void add_weight(Builder& builder, const QuantizedConstant& source, Pending& pending, SymmetricWeight weight,
+                const std::string& form, ZeroPoints zero_points = ZeroPoints::subtracted);
 // The operand bias, if input `index` is there: `count` floating-point numbers. Operators add floating-point numbers, so
 // an integer bias needs no particular scale: it is dequantized.
 Done add_bias(Builder& builder, const Node& node, Arguments arguments, size_t index, int64_t count, Pending& pending,

@@ -51,7 +51,7 @@ Expected<Pending> convolution(Builder& builder, const Node& node, Arguments argu
   if (const auto* view = std::get_if<View>(&input.value))
     check_bias_scale(builder, node, at(arguments, 2), view->quantization.scale, weight->scales);
   pending->operands.push_back(std::move(input));
-  add_weight(builder, (*constant)->codes, *pending, *std::move(weight), "");
+  add_weight(builder, **constant, *pending, *std::move(weight), "");
   if (Done biased = add_bias(builder, node, arguments, 2, taps[0], *pending); !biased) return biased.error();
   return pending;
 }
@@ -81,7 +81,7 @@ Expected<Pending> conv_of_computed(Builder& builder, const Node& node, Arguments
   if (!pending) return pending;
   pending->operands.push_back({"input", *view, arguments[0]->shape});
   if (auto symmetric = symmetric_along(**constant, 0)) {
-    add_weight(builder, codes, *pending, *std::move(symmetric), "");
+    add_weight(builder, **constant, *pending, *std::move(symmetric), "");
     return pending;
   }
   if (node.integer("group", 1) != 1) return unsupported("its weight exceeds int8 without its zero point, in groups");
@@ -90,8 +90,9 @@ Expected<Pending> conv_of_computed(Builder& builder, const Node& node, Arguments
   std::vector<int32_t> zero_points = (*constant)->parameters.zero_points;
   if (zero_points.size() == 1) zero_points.resize(ones.size(), zero_points.front());
   for (int32_t& zero_point : zero_points) zero_point -= shift_of(codes->type);
-  add_weight(builder, codes, *pending, {signed_codes(*codes), make_tensor<float>(DType::f32, {std::ssize(ones)}, ones)},
-             " as it is signed");
+  add_weight(builder, **constant, *pending,
+             {signed_codes(*codes), make_tensor<float>(DType::f32, {std::ssize(ones)}, ones)}, " as it is signed",
+             ZeroPoints::kept);
   pending->constants.push_back(
       {"weight_zero_points", builder.constant(node.name + " weight_zero_points",
                                               make_tensor<int32_t>(DType::i32, {std::ssize(ones)}, zero_points))});
@@ -126,7 +127,7 @@ Expected<Pending> conv_of_copies(Builder& builder, const Node& node, Arguments a
   }
   join.attributes.emplace("output_scale", 1.0);
   pending->operands.push_back({"input", View{builder.add(std::move(join), wide), view->quantization}, wide});
-  add_weight(builder, (*constant)->codes, *pending, std::move(repeated->weight), " repeated");
+  add_weight(builder, **constant, *pending, std::move(repeated->weight), " repeated");
   if (Done biased = add_bias(builder, node, arguments, 2, taps[0], *pending); !biased) return biased.error();
   return pending;
 }
@@ -244,7 +245,7 @@ Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments 
   weight->scales = make_tensor<float>(DType::f32, {std::ssize(scales)}, scales);
   check_bias_scale(builder, node, at(arguments, 2), view->quantization.scale, weight->scales);
   pending->operands.push_back({"input", *view, arguments[0]->shape});
-  add_weight(builder, (*constant)->codes, *pending, *std::move(weight), "");
+  add_weight(builder, **constant, *pending, *std::move(weight), "");
   if (Done biased = add_bias(builder, node, arguments, 2, std::ssize(scales), *pending); !biased) return biased.error();
   return pending;
 }

@@ -54,7 +54,7 @@ Expected<Pending> linear(Builder& builder, const Node& node, Arguments arguments
   if (const auto* view = std::get_if<View>(&input.value))
     check_bias_scale(builder, node, at(arguments, 2), view->quantization.scale, weight->scales);
   pending.operands.push_back(std::move(input));
-  add_weight(builder, (*constant)->codes, pending, *std::move(weight), product->is_turned ? "" : " turned");
+  add_weight(builder, **constant, pending, *std::move(weight), product->is_turned ? "" : " turned");
   if (Done biased = add_bias(builder, node, arguments, 2, n, pending, product->beta); !biased) return biased.error();
   return pending;
 }
