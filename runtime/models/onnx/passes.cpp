@@ -334,7 +334,7 @@ class InputQuantizers {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (graph_.nodes[i].op != "dq8ta_conv2d") continue;
       const auto quantizer = only_read_by(i, *input_of(graph_.nodes[i], "input"), "dynamic_quantize_image");
-      if (quantizer) join(*quantizer, i);
+      if (quantizer && reads_parameters_of(*quantizer, i)) join(*quantizer, i);
     }
     std::erase_if(graph_.nodes, [](const graph::Node& node) { return node.op.empty(); });
   }
@@ -350,6 +350,15 @@ class InputQuantizers {
       return static_cast<size_t>(reads) == uses_.reads[port.value];
     });
     return is_only ? writer : std::nullopt;
+  }
+
+  // The joined operator multiplies by the scale that it computes. Sums that the model reads as integers have a scale of
+  // 1 instead.
+  bool reads_parameters_of(size_t quantizer, size_t layer) const {
+    return std::ranges::all_of(graph_.nodes[quantizer].outputs, [&](const graph::Port& port) {
+      const auto read = input_of(graph_.nodes[layer], port.operand == "output" ? "input" : port.operand);
+      return port.operand == "channel_sums" ? !read || read == port.value : read == port.value;
+    });
   }
 
   void join(size_t quantizer, size_t layer) {
