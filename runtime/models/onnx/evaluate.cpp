@@ -486,8 +486,9 @@ constexpr Reduction kReductions[] = {
 Evaluated reduce(const Node& node, const Reduction& row, Inputs inputs) {
   const Tensor& x = *inputs[0];
   const auto said = list_at(node, "axes", inputs, 1);
-  if ((!said || said->empty()) && node.integer("noop_with_empty_axes", 0) != 0) return std::optional(x);
-  std::vector<bool> is_reduced(x.shape.size(), !said || said->empty());
+  // Without axes all of them, or with noop_with_empty_axes none: then each element alone.
+  const bool names_none = !said || said->empty();
+  std::vector<bool> is_reduced(x.shape.size(), names_none && node.integer("noop_with_empty_axes", 0) == 0);
   for (const int64_t one : said.value_or(std::vector<int64_t>())) {
     const auto axis = axis_of(one, x.shape.size());
     if (!axis) return axis.error();

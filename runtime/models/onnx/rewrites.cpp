@@ -170,12 +170,18 @@ namespace {
 
 struct ReductionRow {
   std::string_view op, operation;
+  bool changes_one = false;  // the reduction of one element is not that element
 };
-constexpr ReductionRow kReductions[] = {{"ReduceL1", "l1"},          {"ReduceL2", "l2"},
-                                        {"ReduceLogSum", "log_sum"}, {"ReduceLogSumExp", "log_sum_exp"},
-                                        {"ReduceMax", "maximum"},    {"ReduceMean", "mean"},
-                                        {"ReduceMin", "minimum"},    {"ReduceProd", "product"},
-                                        {"ReduceSum", "sum"},        {"ReduceSumSquare", "sum_of_squares"}};
+constexpr ReductionRow kReductions[] = {{"ReduceL1", "l1", true},
+                                        {"ReduceL2", "l2", true},
+                                        {"ReduceLogSum", "log_sum", true},
+                                        {"ReduceLogSumExp", "log_sum_exp"},
+                                        {"ReduceMax", "maximum"},
+                                        {"ReduceMean", "mean"},
+                                        {"ReduceMin", "minimum"},
+                                        {"ReduceProd", "product"},
+                                        {"ReduceSum", "sum"},
+                                        {"ReduceSumSquare", "sum_of_squares", true}};
 
 }  // namespace
 
@@ -186,14 +192,21 @@ Rewritten Importer::along_axes(const Node& node, Arguments arguments) {
   const auto axes = reduced_axes(node, arguments, rank);
   if (!axes) return axes.error();
   Known input = *arguments[0];
-  if (axes->empty()) return std::optional(std::move(input));
+  const auto row = std::ranges::find(kReductions, node.op, &ReductionRow::op);
+  if (axes->empty() && !row->changes_one) return std::optional(std::move(input));
+  if (axes->empty()) {  // a number, or noop_with_empty_axes: of each element alone
+    Dims alone = input.shape;
+    alone.push_back({1});
+    const auto elements = viewed(node, input, alone);
+    if (!elements) return elements.error();
+    return as_other(reduced(node, row->operation, *elements, {static_cast<int64_t>(rank)}, false));
+  }
   const bool is_mean = node.op == "ReduceMean", is_sum = node.op == "ReduceSum", is_min = node.op == "ReduceMin";
   if (is_mean && are_of_image(*axes, rank)) return kOther;
   const bool keeps = node.integer("keepdims", 1) != 0;
   const Dims output = without_axes(input.shape, *axes, keeps);
   const bool is_of_pools = is_mean || is_sum || is_min || node.op == "ReduceMax";
   if (!is_of_pools || !builder_.fuses || !builder_.view_of(input)) {
-    const auto row = std::ranges::find(kReductions, node.op, &ReductionRow::op);
     return as_other(reduced(node, row->operation, input, *axes, keeps));
   }
   const bool is_run = axes->back() - axes->front() + 1 == std::ssize(*axes);

@@ -100,6 +100,9 @@ TEST(Evaluate, Reductions) {
   EXPECT_EQ(evaluated("ReduceMean", {x, longs({1}, {-1})}, {{"keepdims", int64_t{0}}}), "float32 [2] 2, 6");
   EXPECT_EQ(evaluated("ReduceMax", {x}, {{"axes", std::vector<int64_t>{0}}}), "float32 [1, 3] 4, 5, 9");
   EXPECT_EQ(evaluated("ReduceProd", {longs({2}, {3, 4})}, {{"keepdims", int64_t{0}}}), "int64 [] 12");
+  const std::map<std::string, AttributeData, std::less<>> of_each{{"noop_with_empty_axes", int64_t{1}}};
+  EXPECT_EQ(evaluated("ReduceL1", {reals({2}, {-1, 2})}, of_each), "float32 [2] 1, 2");
+  EXPECT_EQ(evaluated("ReduceSum", {longs({2}, {-1, 2})}, of_each), "int64 [2] -1, 2");
   EXPECT_EQ(evaluated("ReduceSum", {x, longs({1}, {5})}), "it names axis 5, and its input has rank 2");
 }
 
