@@ -425,14 +425,24 @@ Expected<Numbers64> resized_sides(const Node& node, Arguments arguments, size_t 
   return sides;
 }
 
+// Up to opset 10 positions are rounded up along a side that shrinks, and else down. nullopt: the sides differ in this.
+std::optional<std::string> old_rounding(const Dims& input, const Numbers64& sides) {
+  const auto count = [&](auto compare) {
+    return static_cast<int>(compare(sides[0], input[2].value)) + static_cast<int>(compare(sides[1], input[3].value));
+  };
+  const bool shrinks = count(std::less<>()) > 0, grows = count(std::greater<>()) > 0;
+  if (shrinks && grows) return std::nullopt;
+  return shrinks ? "ceil" : "floor";
+}
+
 }  // namespace
 
 Expected<Known> Importer::resize(const Node& node, Arguments arguments) {
   auto result = resize_image(node, arguments);
   if (result || result.error().kind != Error::Kind::unsupported) return result;
-  // The reason of the operator is the better one: most models have images.
+  // Of images of unknown sides, the reason of the operator is the better one.
   auto other = resize_along_axes(node, arguments);
-  return other ? other : result;
+  return other || known_shape(arguments[0]->shape) ? other : result;
 }
 
 Expected<Known> Importer::resize_image(const Node& node, Arguments arguments) {
@@ -472,8 +482,10 @@ Expected<Known> Importer::resize_image(const Node& node, Arguments arguments) {
   }
   Attributes attributes{{"sizes", *sides}, {"coordinate_mode", places}};
   if (is_nearest) {
-    const std::string nearest(is_old ? "floor" : node.word("nearest_mode", "round_prefer_floor"));
-    attributes.insert_or_assign("nearest_mode", AttributeValue(nearest));
+    const auto nearest =
+        is_old ? old_rounding(input, *sides) : std::string(node.word("nearest_mode", "round_prefer_floor"));
+    if (!nearest) return unsupported("one of its sides grows, and the other shrinks");
+    attributes.insert_or_assign("nearest_mode", AttributeValue(*nearest));
   }
   if (!are_bytes) attributes.insert_or_assign("mode", AttributeValue(std::string(is_nearest ? "nearest" : "linear")));
   return moved(node.name, *elements, are_bytes ? "q8ta_resize2d" : "resize2d", std::move(attributes),

@@ -19,6 +19,9 @@ namespace {
 
 constexpr int64_t kMostPlaces = int64_t{1} << 24;  // of an axis: output side times input side
 
+// Up to opset 10: up along an axis that shrinks, and else down.
+constexpr std::string_view kOldNearest = "up where it shrinks";
+
 enum class Mode : uint8_t { nearest, linear, cubic };
 
 // The resampling along one axis. `scale` is that which the model gives, or the ratio of the sides.
@@ -36,25 +39,30 @@ struct Resizing {
   double cubic_coefficient = -0.75;
   bool excludes_outside = false, antialiases = false;
 
-  // The position of output element `i` on the input's axis.
+  // The position of output element `i` on the input's axis. Scales are floats, and so are quotients: 3 / 0.6f is 5, and
+  // in double less than 5.
   double place(const Axis& axis, int64_t i) const {
     const double from = static_cast<double>(axis.from), to = from * axis.scale, x = static_cast<double>(i);
+    const auto scaled = [&](double pixels) {
+      return double{static_cast<float>(pixels) / static_cast<float>(axis.scale)};
+    };
     if (places == "align_corners") return to == 1 ? 0 : x * (from - 1) / (to - 1);
-    if (places == "asymmetric") return x / axis.scale;
-    if (places == "tf_half_pixel_for_nn") return (x + 0.5) / axis.scale;
-    if (places == "pytorch_half_pixel") return axis.to == 1 ? 0 : (x + 0.5) / axis.scale - 0.5;
+    if (places == "asymmetric") return scaled(x);
+    if (places == "tf_half_pixel_for_nn") return scaled(x + 0.5);
+    if (places == "pytorch_half_pixel") return axis.to == 1 ? 0 : scaled(x + 0.5) - 0.5;
     if (places == "tf_crop_and_resize") {
       if (axis.to == 1) return 0.5 * (axis.begin + axis.end) * (from - 1);
       return axis.begin * (from - 1) + x * (axis.end - axis.begin) * (from - 1) / (static_cast<double>(axis.to) - 1);
     }
-    const double half = (x + 0.5) / axis.scale - 0.5;
+    const double half = scaled(x + 0.5) - 0.5;
     if (places == "half_pixel_symmetric") return from / 2 * (1 - static_cast<double>(axis.to) / to) + half;
     return half;
   }
 
-  int64_t nearest_of(double place) const {
-    if (nearest == "floor") return static_cast<int64_t>(std::floor(place));
-    if (nearest == "ceil") return static_cast<int64_t>(std::ceil(place));
+  int64_t nearest_of(const Axis& axis, double place) const {
+    if (nearest == "floor" || (nearest == kOldNearest && axis.scale >= 1))
+      return static_cast<int64_t>(std::floor(place));
+    if (nearest == "ceil" || nearest == kOldNearest) return static_cast<int64_t>(std::ceil(place));
     if (nearest == "round_prefer_ceil") return static_cast<int64_t>(std::floor(place + 0.5));
     return static_cast<int64_t>(std::ceil(place - 0.5));
   }
@@ -126,7 +134,8 @@ Done set_sides(const Node& node, Arguments arguments, bool is_old, std::span<con
       axis.scale = (*scales)[i];
       const double to = std::floor(static_cast<double>(axis.from) * axis.scale);
       if (!(axis.scale > 0) || !(to >= 1 && to <= double{1 << 30}))
-        return unsupported(fmt::format("a dimension of {} with a scale of {} is none", axis.from, axis.scale));
+        return unsupported(
+            fmt::format("a dimension of {} with a scale of {} would have {} elements", axis.from, axis.scale, to));
       axis.to = static_cast<int64_t>(to);
     }
     return std::monostate{};
@@ -166,7 +175,7 @@ Expected<Resizing> resizing_of(const Node& node, bool is_old) {
                                           "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
   if (std::ranges::find(kPlaces, how.places) == std::end(kPlaces))
     return refused(fmt::format("its coordinate_transformation_mode is '{}'", how.places));
-  how.nearest = is_old ? "floor" : node.word("nearest_mode", "round_prefer_floor");
+  how.nearest = is_old ? kOldNearest : node.word("nearest_mode", "round_prefer_floor");
   how.cubic_coefficient = node.real("cubic_coeff_a", -0.75f);
   how.excludes_outside = node.integer("exclude_outside", 0) != 0;
   how.antialiases = node.integer("antialias", 0) != 0 && how.mode != Mode::nearest;
@@ -204,7 +213,7 @@ Expected<Known> Importer::resize_along_axes(const Node& node, Arguments argument
     if (how->mode == Mode::nearest) {
       std::vector<int64_t> places;
       for (int64_t i = 0; i < axis.to; ++i)
-        places.push_back(std::clamp<int64_t>(how->nearest_of(how->place(axis, i)), 0, axis.from - 1));
+        places.push_back(std::clamp<int64_t>(how->nearest_of(axis, how->place(axis, i)), 0, axis.from - 1));
       result =
           computed(node, "Gather", {*result, constant_of(fmt::format("{} places {}", node.name, d), {axis.to}, places)},
                    {{"axis", static_cast<int64_t>(d)}});
