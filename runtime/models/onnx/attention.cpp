@@ -168,6 +168,17 @@ Done Importer::tell_attention(const Node& node, const Expected<Known>& output, c
   return std::monostate{};
 }
 
+namespace {
+
+// With a past, row i sees the past and the new keys up to i: up to the last one, if there are as many rows as new keys.
+Done check_new_keys(Number rows, Number keys) {
+  if (rows.is_symbol || keys.is_symbol || rows == keys) return std::monostate{};
+  return unsupported(fmt::format("it is causal and has a past, {} queries and {} new keys, which must be as many",
+                                 to_text(rows), to_text(keys)));
+}
+
+}  // namespace
+
 // ONNX's own Attention: inputs of four dimensions have the heads first; inputs of three have them side by side.
 Done Importer::attention(const Node& node) {
   const auto given = arguments_of(node);
@@ -192,6 +203,11 @@ Done Importer::attention(const Node& node) {
     }
     heads.push_back(*std::move(known));
   }
+  const size_t rows = is_parted ? 2 : 1;
+  const bool is_causal = node.integer("is_causal", 0) != 0;
+  if (is_causal && past_key) {
+    if (Done same = check_new_keys(heads[0].shape[rows], heads[1].shape[rows]); !same) return same;
+  }
   const bool is_cached = past_key && is_state(node, 4, 1) && is_state(node, 5, 2);
   const bool has_state = past_key || is_used(order_, node, 1) || is_used(order_, node, 2);
   std::optional<Known> cached_lengths;
@@ -203,7 +219,7 @@ Done Importer::attention(const Node& node) {
   Attention layer{.query = heads[0], .key = heads[1], .value = heads[2]};
   layer.mask = at(*given, 3);
   layer.key_lengths = cached_lengths ? &*cached_lengths : lengths;
-  if (node.integer("is_causal", 0) != 0) layer.causal = past_key || lengths ? "to_last" : "from_first";
+  if (is_causal) layer.causal = past_key || lengths ? "to_last" : "from_first";
   if (node.find("scale")) layer.scale = double{node.real("scale", 1)};
   layer.softcap = double{node.real("softcap", 0)};
   layer.is_heads_first = is_parted;
@@ -249,6 +265,10 @@ Done Importer::multi_head_attention(const Node& node) {
     if (!known) return known.error();
     heads.push_back(*std::move(known));
   }
+  const bool is_causal = node.integer("unidirectional", 0) != 0;
+  if (is_causal && past_key) {
+    if (Done same = check_new_keys(heads[0].shape[1], heads[1].shape[are_first[1] ? 2 : 1]); !same) return same;
+  }
   const bool is_cached = past_key && is_state(node, 6, 1) && is_state(node, 7, 2) && are_first[1] == are_first[2];
   const bool has_state =
       past_key || is_used(order_, node, 1) || is_used(order_, node, 2) || are_first[1] != are_first[2];
@@ -276,7 +296,7 @@ Done Importer::multi_head_attention(const Node& node) {
     mask = *std::move(allowed);
   }
   if (mask) layer.mask = &*mask;
-  if (node.integer("unidirectional", 0) != 0) layer.causal = "to_last";
+  if (is_causal) layer.causal = past_key ? "to_last" : "from_first";
   if (node.real("scale", 0) != 0) layer.scale = double{node.real("scale", 0)};
   layer.is_keys_heads_first = has_state || are_first[1];
   auto output = attention_of(node, layer);
@@ -358,8 +378,8 @@ Done Importer::attention_of_group(const Node& node, Attention layer) {
   layer.causal = "to_last";
   if (node.real("scale", 0) != 0) layer.scale = double{node.real("scale", 0)};
   layer.softcap = double{node.real("softcap", 0)};
-  // ONNX Runtime counts the keys left of a row's own.
-  if (const int64_t left = node.integer("local_window_size", -1); left > 0) layer.window = left + 1;
+  // With the key of the row itself. Older ONNX Runtimes have one key more on a CPU.
+  if (const int64_t keys = node.integer("local_window_size", -1); keys > 0) layer.window = keys;
   layer.is_keys_heads_first = true;
   auto output = attention_of(node, layer);
   if (output) output = joined_heads(node, *output);

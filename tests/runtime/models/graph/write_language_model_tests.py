@@ -290,7 +290,7 @@ def group_query(past, sequence, is_packed, **attributes):
             for x in qkv[:2])
     all_k = np.concatenate((caches["past_k"], k), 2)
     all_v = np.concatenate((caches["past_v"], heads_first(qkv[2], 2)), 2)
-    window = attributes.get("local_window_size", -1) + 1
+    window = attributes.get("local_window_size", 0)  # with the key of the row itself
     y = rows_first(attended(q, all_k, all_v, softcap=attributes.get("softcap", 0), causal=past, window=window))
     names = ["qkv", "", ""] if is_packed else ["q", "k", "v"]
     given = dict(zip(names, [np.concatenate(qkv, -1)] if is_packed else qkv))
