@@ -201,8 +201,27 @@ Rewritten Importer::cumulative_sum(const Node& node, Arguments arguments) {
   }
   const auto input = computed(*arguments[0]);
   if (!input) return input.error();
-  return as_other(
-      product_along(node, *input, *axis, constant_of(node.name + " triangle", {side.value, side.value}, ones)));
+  const Known triangle = constant_of(node.name + " triangle", {side.value, side.value}, ones);
+  const auto sides = known_shape(input->shape);
+  constexpr int64_t kMostTerms = int64_t{1} << 22;  // f32 each: 16 MiB
+  if (sides && element_count(*sides) * side.value <= kMostTerms)
+    return as_other(sum_of_chosen(node, *input, *axis, triangle));
+  builder_.note(node.name, "becomes a product with a triangle of ones, in which an infinity makes other sums NaN");
+  return as_other(product_along(node, *input, *axis, triangle));
+}
+
+// Of [A, n, 1, B], with a mask [n, n, 1].
+Expected<Known> Importer::sum_of_chosen(const Node& node, const Known& input, size_t axis, const Known& matrix) {
+  const auto at = input.shape.begin() + static_cast<std::ptrdiff_t>(axis);
+  const auto count = [](auto first, auto last) { return Number{element_count(*known_shape({first, last}))}; };
+  const auto terms = viewed(node, input, {count(input.shape.begin(), at), *at, {1}, count(at + 1, input.shape.end())});
+  if (!terms) return terms;
+  Tensor mask{matrix.tensor()->name, ElementType::boolean, {at->value, at->value, 1}, {}};
+  for (int64_t i = 0; i < matrix.tensor()->size(); ++i) mask.data.push_back(std::byte{matrix.tensor()->real(i) != 0});
+  const Known is_chosen{std::make_shared<const Tensor>(std::move(mask)), {*at, *at, {1}}};
+  auto chosen = computed(node, "Where", {is_chosen, *terms, number(node.name + " none", 0)});
+  if (chosen) chosen = reduced(node, "sum", *chosen, {1}, false);
+  return chosen ? viewed(node, *chosen, input.shape) : chosen;
 }
 
 Expected<Known> Importer::row_of_indices(const Node& node, const Known& given, const Shape& sides) {

@@ -164,6 +164,8 @@ class Importer {
   Expected<std::optional<Known>> triangle(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> one_hot(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> cumulative_sum(const Node& node, Arguments arguments);
+  // For each column of the matrix, the sum of the elements along the axis that it has a 1 for.
+  Expected<Known> sum_of_chosen(const Node& node, const Known& input, size_t axis, const Known& matrix);
   // By its definition, in other nodes: GatherND, EyeLike ...
   // (x - mean) / (standard deviation + 1e-9), along axes.
   Expected<std::optional<Known>> mean_variance(const Node& node, Arguments arguments);
