@@ -51,7 +51,9 @@ Done Importer::top_k(const Node& node) {
   if (!sides) return unsupported("a side of its input is unknown", kHowToNumberSides);
   const auto axis = dimension_at(node.integer("axis", -1), rank);
   if (!axis) return no_axis(node.integer("axis", -1), rank);
-  const auto said = list_at(node, "k", *arguments, 1);
+  // Up to opset 9 an attribute.
+  const auto said =
+      node.find("k") ? std::optional(std::vector<int64_t>{node.integer("k", 0)}) : list_at(node, "k", *arguments, 1);
   if (!said || said->size() != 1) return unsupported("its k is not constant");
   const int64_t side = (*sides)[*axis], k = said->front();
   if (k < 0 || k > side) return refused(fmt::format("its k is {}, and there are {} elements along its axis", k, side));
