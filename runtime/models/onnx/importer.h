@@ -338,6 +338,8 @@ class Importer {
   Expected<std::optional<Known>> plain_gemm(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> product_of_vectors(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> group_normalization(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> layer_of_any_axes(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> global_pool(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> fused_layer(const Node& node, Arguments arguments);
   // Of [N, C, D, H, W]; nullopt: it is of something else.
   Expected<std::optional<Known>> pool_of_volumes(const Node& node, Arguments arguments);

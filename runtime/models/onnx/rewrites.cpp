@@ -506,6 +506,56 @@ Done Importer::skip_normalization(const Node& node) {
   return std::monostate{};
 }
 
+namespace {
+
+// Whether a node of join_layers() is one for the operator: of the last axes, with a factor and a summand for each of
+// their elements.
+bool is_of_rows(const std::vector<int64_t>& axes, Arguments arguments) {
+  const Dims& shape = arguments[0]->shape;
+  const size_t first = shape.size() - axes.size();
+  if (axes.empty() || static_cast<size_t>(axes.front()) != first) return false;
+  const auto without_first_ones = [](const Dims& sides, size_t from) {
+    return Dims(std::find_if_not(sides.begin() + static_cast<std::ptrdiff_t>(from), sides.end(), is_one), sides.end());
+  };
+  const Dims row = without_first_ones(shape, first);
+  return std::ranges::all_of(arguments.subspan(1), [&](const Known* known) {
+    return known->shape.size() <= shape.size() && without_first_ones(known->shape, 0) == row;
+  });
+}
+
+}  // namespace
+
+// The nodes that join_layers() made one, again.
+Rewritten Importer::layer_of_any_axes(const Node& node, Arguments arguments) {
+  if (!node.find("axes")) return kOther;
+  const auto axes = reduced_axes(node, arguments.first(1), arguments[0]->shape.size());
+  if (!axes) return axes.error();
+  if (is_of_rows(*axes, arguments)) return kOther;
+  auto x = computed(*arguments[0]);
+  if (x && node.op == "LayerNormalization") {
+    const auto mean = computed(node, "ReduceMean", {*x}, {{"axes", *axes}});
+    x = mean ? computed(node, "Sub", {*x, *mean}) : mean;
+  }
+  auto root = x ? computed(node, "Mul", {*x, *x}) : x;
+  if (root) root = computed(node, "ReduceMean", {*root}, {{"axes", *axes}});
+  if (root) root = computed(node, "Add", {*root, number(node.name + " epsilon", node.real("epsilon", 0))});
+  if (root) root = computed(node, "Sqrt", {*root});
+  auto result = root ? written(node, "Div", {*x, *root}) : root;
+  for (size_t i = 1; result && i < arguments.size(); ++i)
+    result = written(node, i == 1 ? "Mul" : "Add", {*result, *arguments[i]});
+  return as_other(std::move(result));
+}
+
+// Of volumes and more dimensions: reductions.
+Rewritten Importer::global_pool(const Node& node, Arguments arguments) {
+  const size_t rank = arguments[0]->shape.size();
+  if (rank <= 4) return kOther;
+  std::vector<int64_t> axes(rank - 2);
+  std::iota(axes.begin(), axes.end(), 2);
+  return as_other(written(node, node.op == "GlobalMaxPool" ? "ReduceMax" : "ReduceMean", {*arguments[0]},
+                          {{"axes", std::move(axes)}}));
+}
+
 Rewritten Importer::rewritten(const Node& node, Arguments arguments) {
   struct Row {
     std::string_view op, domain;
@@ -527,11 +577,14 @@ Rewritten Importer::rewritten(const Node& node, Arguments arguments) {
       {"FusedGemm", kMicrosoft, &Importer::fused_layer},
       {"GatherND", "", &Importer::gather_nd},
       {"Gemm", "", &Importer::plain_gemm},
+      {"GlobalAveragePool", "", &Importer::global_pool},
+      {"GlobalMaxPool", "", &Importer::global_pool},
       {"GridSample", "", &Importer::grid_sample},
       {"GroupNormalization", "", &Importer::group_normalization},
       {"Hardmax", "", &Importer::hardmax},
       {"InstanceNormalization", "", &Importer::group_normalization},
       {"LRN", "", &Importer::local_response},
+      {"LayerNormalization", "", &Importer::layer_of_any_axes},
       {"LogSoftmax", "", &Importer::log_softmax},
       {"MatMul", "", &Importer::product_of_vectors},
       {"Max", "", &Importer::extreme},
@@ -542,6 +595,7 @@ Rewritten Importer::rewritten(const Node& node, Arguments arguments) {
       {"NegativeLogLikelihoodLoss", "", &Importer::negative_log_likelihood},
       {"OneHot", "", &Importer::one_hot},
       {"Pow", "", &Importer::power},
+      {"RMSNormalization", "", &Importer::layer_of_any_axes},
       {"ReduceL1", "", &Importer::along_axes},
       {"ReduceL2", "", &Importer::along_axes},
       {"ReduceLogSum", "", &Importer::along_axes},
