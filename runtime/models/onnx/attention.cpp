@@ -71,10 +71,10 @@ Expected<Known> Importer::rotated(const Node& node, const Known& heads, const Ro
       .attributes = {
           {"interleaved", how.is_interleaved}, {"heads_first", how.is_heads_first}, {"from_last", how.is_from_last}}};
   for (const auto& [port, known] : {std::pair{"cos", how.cos}, {"sin", how.sin}}) {
-    const auto table = builder_.real_of(*known, real->dtype);
+    const auto table = element_value(fmt::format("{} {}", node.name, port), *known,
+                                     real->dtype == DType::f16 ? ElementType::f16 : ElementType::f32);
     if (!table) return table.error();
-    if (table->dtype != real->dtype) return unsupported(fmt::format("its {} has another type than its input", port));
-    rotation.inputs.push_back({port, table->value});
+    rotation.inputs.push_back({port, *table});
   }
   if (how.positions) {
     const auto places = integer_value(*how.positions);
@@ -114,6 +114,8 @@ Expected<Known> Importer::with_past(const Node& node, const Known* past, const K
   if (!first || !past) return first;
   const auto before = computed(*past);
   if (!before) return before;
+  first = as_type(node, *first, element_type_of(*before));
+  if (!first) return first;
   if (before->shape.size() != 4)
     return refused(fmt::format("its past is {}, and must have four dimensions", to_text(before->shape)));
   return concat_elements_along(node, {*before, *first}, 2);
@@ -403,8 +405,11 @@ Expected<Importer::Cached> Importer::cached(const Node& node, const Known& key_c
        {std::pair{"key_cache", &key_cache}, {"value_cache", &value_cache}, {"key", &key}, {"value", &value}}) {
     const auto real = builder_.real_of(*known);
     if (!real) return real.error();
-    dtype = real->dtype;
-    write.inputs.push_back({port, real->value});
+    // As the caches have it.
+    if (known == &key_cache) dtype = real->dtype;
+    const bool is_same = real->dtype == dtype;
+    write.inputs.push_back(
+        {port, is_same ? real->value : builder_.converted(fmt::format("{} {}", node.name, port), real->value, dtype)});
   }
   write.inputs.push_back({"last", *position});
   constexpr std::string_view kOutputs[] = {"keys", "values", "lengths"};

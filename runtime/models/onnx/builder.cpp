@@ -24,12 +24,43 @@ Error without_operator(const std::string& what) {
       "lookup table");
 }
 
+// Bytes have no dtype of their own, except in a Concat: joined_reals().
+DType result_dtype(const Pending& pending) {
+  DType dtype = DType::f32;
+  const bool joins = pending.pattern->real.style == Style::joins;
+  for (const auto& operand : pending.operands) {
+    if (const auto* it = std::get_if<Real>(&operand.value)) dtype = it->dtype;
+    else if (joins) return DType::f32;
+  }
+  return dtype;
+}
+
 void set_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters) {
   node.attributes.insert_or_assign(fmt::format("{}_scale", port), AttributeValue(double{parameters.scale}));
   node.attributes.insert_or_assign(fmt::format("{}_zero_point", port), AttributeValue(int64_t{parameters.zero_point}));
 }
 
 }  // namespace
+
+std::optional<DType> computed_dtype(const Known& known) {
+  if (const auto* real = known.as<Real>()) return real->dtype;
+  const auto* pending = known.as<PendingPtr>();
+  if (!pending) return std::nullopt;
+  return (*pending)->real ? (*pending)->real->dtype : result_dtype(**pending);
+}
+
+DType dtype_of_constants(Arguments arguments) {
+  for (const Known* known : arguments) {
+    if (const auto dtype = known ? computed_dtype(*known) : std::nullopt) return *dtype;
+  }
+  return DType::f32;
+}
+
+bool are_sums(const Known& known) {
+  const auto* real = known.as<Real>();
+  const auto* pending = known.as<PendingPtr>();
+  return (real && real->is_integer) || (pending && (*pending)->is_integer && (*pending)->functions.empty());
+}
 
 void set_bounds(graph::Node& node, const IntegerRange& range) {
   node.attributes.insert_or_assign("quant_min", AttributeValue(range.min));
@@ -154,14 +185,26 @@ void Builder::add_parameters(graph::Node& node, std::string_view port, const Per
 }
 
 // Fused operators have operands of the port's name, others `scale` and `zero_point`.
-void Builder::add_dynamic(graph::Node& node, Style style, const std::string& port, const Pending::Dynamic& operand) {
+Done Builder::add_dynamic(graph::Node& node, Style style, const std::string& port, const Pending::Dynamic& operand) {
   const std::string of = style == Style::computed ? "" : port + "_";
+  const auto named = [&](std::string_view what) { return fmt::format("{} {}_{}", node.name, port, what); };
+  const auto scale = operand.scale ? parameter_of(named("scale"), *operand.scale, operand, style)
+                                   : Expected<ValueId>(constant(named("scale"), scalar(1.0f)));
+  if (!scale) return scale.error();
+  const auto zero_point = parameter_of(named("zero_point"), operand.zero_point, operand, style);
+  if (!zero_point) return zero_point.error();
   node.inputs.push_back({port, operand.codes});
-  node.inputs.push_back({of + "scale", operand.scale
-                                           ? *operand.scale
-                                           : constant(fmt::format("{} {}_scale", node.name, port), scalar(1.0f))});
-  node.inputs.push_back({of + "zero_point", operand.zero_point});
+  node.inputs.push_back({of + "scale", *scale});
+  node.inputs.push_back({of + "zero_point", *zero_point});
   if (style == Style::computed && operand.channel_sums) node.inputs.push_back({"channel_sums", *operand.channel_sums});
+  return std::monostate{};
+}
+
+// Fused operators take a dimension of 1 for each of the bytes, too.
+Expected<ValueId> Builder::parameter_of(const std::string& name, ValueId value, const Pending::Dynamic& bytes,
+                                        Style style) {
+  const bool is_of_blocks = style != Style::computed && shapes[value].size() == shapes[bytes.codes].size();
+  return is_of_blocks ? Expected<ValueId>(value) : reshape(name, value, {{1}});
 }
 
 // q8ta operators have the scale and zero point as attributes, fused ones as operands; all others read floating-point
@@ -198,7 +241,7 @@ Done Builder::add_operand(graph::Node& node, Style style, const Pending::Operand
     if (style == Style::q8ta) return unsupported(fmt::format("{} is a floating-point tensor", port));
     node.inputs.push_back({port, real->value});
   } else if (const auto* dynamic = std::get_if<Pending::Dynamic>(&operand.value)) {
-    add_dynamic(node, style, port, *dynamic);
+    return add_dynamic(node, style, port, *dynamic);
   } else if (const auto* view = std::get_if<View>(&operand.value)) {
     add_view(node, style, port, *view);
   } else if (style == Style::fused) {
@@ -294,12 +337,17 @@ Expected<Real> Builder::joined_reals(Pending parts) {
     set_parameters(*node, "output", output);
     return Real{dequantized(View{add(*std::move(node), parts.shape), output})};
   }
-  DType dtype = DType::f32;
+  std::vector<Real> reals;
   for (Pending::Operand& part : parts.operands) {
-    if (const auto* view = std::get_if<View>(&part.value)) part.value = Real{dequantized(*view)};
-    const DType own = std::get<Real>(part.value).dtype;
-    if (&part != &parts.operands.front() && own != dtype) return unsupported("its inputs are f16 and f32");
-    dtype = own;
+    const auto* view = std::get_if<View>(&part.value);
+    reals.push_back(view ? Real{dequantized(*view)} : std::get<Real>(part.value));
+  }
+  const bool are_halves = std::ranges::count(reals, DType::f16, &Real::dtype) == std::ssize(reals);
+  const DType dtype = are_halves ? DType::f16 : DType::f32;
+  for (size_t i = 0; i < reals.size(); ++i) {
+    const bool is_other = reals[i].dtype != dtype;
+    parts.operands[i].value =
+        Real{is_other ? converted(parts.name + " as float32", reals[i].value, dtype) : reals[i].value, dtype};
   }
   auto node = joined_node(parts, parts.pattern->real, {});
   if (!node) return node.error();
@@ -476,6 +524,14 @@ ValueId Builder::pointwise(const std::string& node_name, const chains::Formula& 
   return add(std::move(node), shape);
 }
 
+ValueId Builder::converted(const std::string& node_name, ValueId value, DType to) {
+  chains::Formula same;
+  const auto x = same.input(0);
+  same.step(chains::Step::maximum, x, x);
+  const Dims shape = shapes[value];
+  return pointwise(node_name, same, {value}, shape, to);
+}
+
 Expected<Real> Builder::real(Pending& pending) {
   if (pending.real) return *pending.real;
   const Form& form = pending.pattern->real;
@@ -497,9 +553,7 @@ Expected<Real> Builder::real(Pending& pending) {
       node->attributes.insert_or_assign("activation", AttributeValue(std::string(functions.front().function.word)));
       functions.erase(functions.begin());
     }
-    for (const auto& operand : pending.operands) {
-      if (const auto* it = std::get_if<Real>(&operand.value)) result.dtype = it->dtype;
-    }
+    result.dtype = result_dtype(pending);
     result.value = add(*std::move(node), pending.shape);
     result.is_integer = pending.is_integer && functions.empty();
   }

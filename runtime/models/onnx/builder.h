@@ -12,6 +12,14 @@
 
 namespace qgen::onnx {
 
+// Of the floating-point value that it becomes. nullopt: a constant, or bytes with a scale: they take the dtype of the
+// operand next to them.
+std::optional<DType> computed_dtype(const Known& known);
+// That of the first argument that has one, else f32: the dtype for constants among the arguments.
+DType dtype_of_constants(Arguments arguments);
+// Integers that are floating-point values in the graph: Real::is_integer.
+bool are_sums(const Known& known);
+
 // Attributes quant_min and quant_max.
 void set_bounds(graph::Node& node, const IntegerRange& range);
 
@@ -65,6 +73,8 @@ class Builder {
   ValueId pointwise(const std::string& name, const chains::Formula& formula, const std::vector<ValueId>& inputs,
                     const Dims& shape, std::optional<DType> output_dtype = {}, std::optional<ValueId> mask = {});
   Expected<ValueId> quantized(const Known& known, const PerTensor& output, const std::string& name);
+  // The same values in another floating-point dtype.
+  ValueId converted(const std::string& name, ValueId value, DType to);
   ValueId requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& name,
                       std::optional<IntegerRange> bounds = {});
 
@@ -77,7 +87,9 @@ class Builder {
   ValueId dequantized(const View& view);
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
   Done add_operand(graph::Node& node, Style style, const Pending::Operand& operand);
-  void add_dynamic(graph::Node& node, Style style, const std::string& port, const Pending::Dynamic& operand);
+  // One element of any shape, as an operand next to these bytes.
+  Expected<ValueId> parameter_of(const std::string& name, ValueId value, const Pending::Dynamic& bytes, Style style);
+  Done add_dynamic(graph::Node& node, Style style, const std::string& port, const Pending::Dynamic& operand);
   void add_view(graph::Node& node, Style style, const std::string& port, const View& view);
   void add_quantized_constant(graph::Node& node, const std::string& port, const QuantizedConstant& operand);
   // For Style::weighted: the weight of an int8 layer, dequantized.

@@ -49,6 +49,9 @@ uint32_t write_prelu(Formula& f, const Node&, Values x, bool is_real) {
   const auto is_below = f.step(Step::less, x[0], real_or_integer(f, 0, is_real));
   return f.step(Step::choose, is_below, f.step(Step::multiply, x[0], x[1]), x[0]);
 }
+uint32_t write_relu(Formula& f, const Node&, Values x, bool is_real) {
+  return f.step(Step::maximum, x[0], real_or_integer(f, 0, is_real));
+}
 uint32_t write_shift(Formula& f, const Node& node, Values x, bool) {
   return f.step(node.word("direction", "LEFT") == "RIGHT" ? Step::shift_right : Step::shift_left, x[0], x[1]);
 }
@@ -97,6 +100,7 @@ constexpr Row kRows[] = {
     {"Or", 2, kBooleans, true, write_step<Step::logical_or>},
     {"PRelu", 2, kNumbers, false, write_prelu},
     {"Pow", 2, kNumbers, false, write_step<Step::power>},
+    {"Relu", 1, kIntegers, false, write_relu},
     {"Sign", 1, kIntegers, false, write_step<Step::sign_of>},
     {"Sub", 2, kNumbers, false, write_step<Step::subtract>},
     {"Sum", 0, kNumbers, false, write_all<Step::add>},
@@ -141,7 +145,8 @@ bool Importer::is_by_elements(const Node& node) {
 }
 
 ElementType Importer::element_type_of(const Known& known) {
-  if (const auto* real = known.as<Real>()) return real->dtype == DType::f16 ? ElementType::f16 : ElementType::f32;
+  if (are_sums(known)) return ElementType::i32;
+  if (const auto dtype = computed_dtype(known)) return *dtype == DType::f16 ? ElementType::f16 : ElementType::f32;
   if (const auto* integers = known.as<Integers>()) return integers->type;
   if (const auto* codes = known.as<Codes>()) return codes->type;
   if (const TensorPtr tensor = known.tensor()) return tensor->type;
@@ -171,6 +176,11 @@ Expected<HostTensor> integers_of(const Tensor& tensor) {
 
 Expected<ValueId> Importer::integer_value(const Known& known) {
   if (const auto* it = known.as<Integers>()) return it->value;
+  if (are_sums(known)) {
+    const auto sums = builder_.real_of(known);
+    if (!sums) return sums.error();
+    return as_integers(sums->value, builder_.graph.values[sums->value].name);
+  }
   const TensorPtr tensor = constant_of(known);
   if (!tensor) return unsupported("an input is computed of unknown dimensions");
   if (is_real(tensor->type)) return unsupported(fmt::format("'{}' is of {}", tensor->name, name(tensor->type)));
@@ -187,7 +197,7 @@ Expected<ValueId> Importer::element_value(const std::string& node_name, const Kn
     const DType dtype = type == ElementType::f16 ? DType::f16 : DType::f32;
     const auto real = builder_.real_of(known, dtype);
     if (!real) return real.error();
-    return real->dtype == dtype ? real->value : converted(node_name, real->value, dtype);
+    return real->dtype == dtype ? real->value : builder_.converted(node_name, real->value, dtype);
   }
   if (is_eight_bits(type)) {
     if (const auto* codes = known.as<Codes>()) return codes->value;
@@ -196,14 +206,6 @@ Expected<ValueId> Importer::element_value(const std::string& node_name, const Kn
     return builder_.constant_of(tensor, "", [&] { return signed_codes(*tensor); });
   }
   return integer_value(known);
-}
-
-ValueId Importer::converted(const std::string& node_name, ValueId value, DType to) {
-  Formula same;
-  const auto x = same.input(0);
-  same.step(Step::maximum, x, x);
-  const Dims shape = builder_.shapes[value];
-  return builder_.pointwise(node_name, same, {value}, shape, to);
 }
 
 // ---- nodes ----------------------------------------------------------------------------------------------------------

@@ -346,7 +346,7 @@ Done Importer::add_output(const ValueInfo& output) {
   if (!real) return unsupported(fmt::format("output '{}': {}", output.name, real.error().message), real.error().hint);
   if (output.type == ElementType::f64) note_dtype(output.name, output.type);
   if (output.type == ElementType::f16 && real->dtype == DType::f32 && !real->is_integer) {
-    builder_.graph.add_output(output.name, converted(output.name + " as float16", real->value, DType::f16));
+    builder_.graph.add_output(output.name, builder_.converted(output.name + " as float16", real->value, DType::f16));
     return std::monostate{};
   }
   builder_.graph.add_output(output.name, real->is_integer ? as_integers(real->value, output.name) : real->value);
@@ -405,7 +405,7 @@ Expected<ValueId> Importer::constant_output(const Known& known, const std::strin
         is_byte ? Expected<ValueId>(builder_.constant(name, HostTensor{*dtype_of(type), tensor->shape, tensor->data}))
                 : integer_value(known);
     if (!value) return value.error();
-    return converted(name + " constant", *value, builder_.graph.values[*value].dtype);
+    return builder_.converted(name + " constant", *value, builder_.graph.values[*value].dtype);
   }
   if (type == ElementType::f64) note_dtype(name, type);
   const auto real = builder_.real_of(known, is_half ? DType::f16 : DType::f32);
@@ -600,11 +600,37 @@ bool Importer::may_wait(const Pending&, const Uses& uses) const {
   return builder_.fuses && (uses.all == 1 || uses.all == uses.quantizes);
 }
 
+namespace {
+
+// Whether sums of ConvInteger and MatMulInteger must be integers for this node. Others move them, or convert them.
+bool computes_with_integers(const Node& node) {
+  constexpr std::string_view kOthers[] = {"Cast",   "DequantizeLinear", "Expand",    "Flatten",
+                                          "Gather", "Identity",         "Reshape",   "Slice",
+                                          "Split",  "Squeeze",          "Transpose", "Unsqueeze"};
+  return !node.domain.empty() || std::ranges::find(kOthers, node.op) == std::end(kOthers);
+}
+
+}  // namespace
+
+Expected<Known> Importer::result_of_integers(const Node& node, Arguments arguments) {
+  std::deque<Known> integers;
+  std::vector<const Known*> operands(arguments.begin(), arguments.end());
+  for (const Known*& operand : operands) {
+    if (!operand || !are_sums(*operand)) continue;
+    const auto value = integer_value(*operand);
+    if (!value) return value.error();
+    operand = &integers.emplace_back(Known{Integers{*value, ElementType::i32}, operand->shape});
+  }
+  return result_of(node, operands);
+}
+
 Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   if (node.broadcast_axis) return broadcast_along_axis(node, arguments);
   auto folded = fold(builder_, node, arguments);
   if (!folded) return folded.error();
   if (*folded) return **std::move(folded);
+  if (computes_with_integers(node) && std::ranges::any_of(arguments, [](auto* it) { return it && are_sums(*it); }))
+    return result_of_integers(node, arguments);
   const bool is_standard = node.domain.empty() || node.domain == "com.microsoft";
   if (is_standard && node.op == "QuantizeLinear") return quantize(node, arguments);
   if (is_standard && node.op == "DequantizeLinear") return dequantize(node, arguments);
@@ -678,6 +704,8 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
     if (*chain) return **std::move(chain);
   }
   if (node.op == "Gemm") return gemm(node, arguments);
+  const bool has_bias = (node.op == "Conv" || node.op == "ConvTranspose") && arguments.size() > 2 && arguments[2];
+  if (has_bias && computed_dtype(*arguments[2])) return with_computed_bias(node, arguments);
   return operation(node.op, node, arguments);
 }
 
@@ -698,8 +726,7 @@ Expected<Known> Importer::broadcast_along_axis(const Node& node, Arguments argum
   return result_of(newer, operands);
 }
 
-// Floating-point tensors keep their dtype. f16 values of a model with f32 inputs and outputs are computed in f32, which
-// can represent them all.
+// Of a model without inputs of f16, values of f16 are computed in f32, which can represent them all.
 Expected<std::optional<Known>> Importer::cast(const Node& node, const Known& input) {
   ElementType to = element_type(node.integer("to", 0));
   if (to == ElementType::f64) to = ElementType::f32;
@@ -718,11 +745,29 @@ Expected<std::optional<Known>> Importer::cast(const Node& node, const Known& inp
   const auto real = builder_.real_of(input);
   if (!real) return real.error();
   if (real->dtype == DType::f16 && to == ElementType::f32)
-    return std::optional(Known{Real{converted(node.name, real->value, DType::f32), DType::f32}, input.shape});
+    return std::optional(Known{Real{builder_.converted(node.name, real->value, DType::f32), DType::f32}, input.shape});
+  if (real->dtype == DType::f32 && to == ElementType::f16 && has_half_inputs_)
+    return std::optional(Known{Real{builder_.converted(node.name, real->value, DType::f16), DType::f16}, input.shape});
   if (real->dtype == DType::f32 && to == ElementType::f16) {
     builder_.note(node.name, "is left out: its readers compute in float32, which has every value of float16");
   }
   return std::optional(Known{Real{real->value, real->dtype}, input.shape});
+}
+
+Expected<std::vector<const Known*>> Importer::of_one_dtype(const Node& node, Arguments arguments,
+                                                           std::deque<Known>& wider) {
+  std::vector<const Known*> operands(arguments.begin(), arguments.end());
+  const auto is_of = [](DType dtype) { return [=](const Known* it) { return it && computed_dtype(*it) == dtype; }; };
+  if (std::ranges::none_of(operands, is_of(DType::f16)) || std::ranges::none_of(operands, is_of(DType::f32)))
+    return operands;
+  for (const Known*& operand : operands) {
+    if (!is_of(DType::f16)(operand)) continue;
+    const auto half = builder_.real_of(*operand);
+    if (!half) return half.error();
+    const ValueId value = builder_.converted(node.name + " as float32", half->value, DType::f32);
+    operand = &wider.emplace_back(Known{Real{value, DType::f32}, operand->shape});
+  }
+  return operands;
 }
 
 Expected<Known> Importer::operation(std::string_view op, const Node& node, Arguments arguments) {
@@ -732,10 +777,22 @@ Expected<Known> Importer::operation(std::string_view op, const Node& node, Argum
   if (op == "Concat" && std::ranges::any_of(arguments, has_no_scale) && std::ranges::count(arguments, nullptr) == 0)
     return concat_elements(node, arguments);
   if (op == "Concat" && arguments.size() == 1 && arguments[0]) return seen_as(node, *arguments[0], arguments[0]->shape);
-  auto pending = match(builder_, op, node, arguments);
+  std::deque<Known> wider;
+  const auto operands = of_one_dtype(node, arguments, wider);
+  if (!operands) return operands.error();
+  auto pending = match(builder_, op, node, *operands);
   if (!pending) return pending.error();
   const Dims shape = pending->reshaped.value_or(pending->shape);
   return Known{std::make_shared<Pending>(*std::move(pending)), shape};
+}
+
+Expected<Known> Importer::with_computed_bias(const Node& node, Arguments arguments) {
+  const auto layer = operation(node.op, node, arguments.first(2));
+  if (!layer) return layer;
+  Dims channels(layer->shape.size() - 1, Number{1});
+  channels[0] = layer->shape[1];
+  const auto bias = viewed(node, *arguments[2], channels);
+  return bias ? written(node, "Add", {*layer, *bias}) : bias;
 }
 
 Expected<Known> Importer::gemm(const Node& node, Arguments arguments) {

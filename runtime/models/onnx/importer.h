@@ -119,6 +119,10 @@ class Importer {
   // A value with several readers would be computed several times, unless all of them quantize it.
   bool may_wait(const Pending&, const Uses& uses) const;
   Expected<Known> result_of(const Node& node, Arguments arguments);
+  // The same, with sums of ConvInteger and MatMulInteger as integers.
+  Expected<Known> result_of_integers(const Node& node, Arguments arguments);
+  // The arguments, those of f16 as f32 if others are f32: these are in `wider`.
+  Expected<std::vector<const Known*>> of_one_dtype(const Node& node, Arguments arguments, std::deque<Known>& wider);
   // For opsets before 7: the second operand with dimensions of length 1 added at its end.
   Expected<Known> broadcast_along_axis(const Node& node, Arguments arguments);
   Expected<Known> operation(std::string_view op, const Node& node, Arguments arguments);
@@ -139,7 +143,6 @@ class Importer {
   // A value of the graph with such elements: floating-point, int8, i32, or u8 for booleans.
   Expected<ValueId> element_value(const std::string& name, const Known& known, ElementType type);
   Expected<ValueId> integer_value(const Known& known);
-  ValueId converted(const std::string& name, ValueId value, DType to);
   static Known elements_known(ValueId value, ElementType type, const Dims& shape);
 
   // ---- along axes ---------------------------------------------------------------------------------------------------
@@ -205,6 +208,8 @@ class Importer {
   Expected<ValueId> constant_output(const Known& known, const std::string& name);
   // A note where qgen has another dtype than the model.
   void note_dtype(const std::string& name, ElementType type);
+  // A convolution and the sum of a bias that the model computes.
+  Expected<Known> with_computed_bias(const Node& node, Arguments arguments);
   // If no product operator has a bias, a sum after it.
   Expected<Known> gemm(const Node& node, Arguments arguments);
   static TensorPtr tensor_at(Arguments arguments, size_t index);
@@ -222,6 +227,8 @@ class Importer {
   // Activations with a scale for each channel: no operator of bytes takes them, but those that quantize do.
   std::vector<graph::Port> channel_parameters(const std::string& name, const Parameters& parameters);
   Expected<Known> dequantize(const Node& node, Arguments arguments);
+  // Of 16 or 32 bits: a product in floating point.
+  Expected<Known> dequantize_wide(const Node& node, const Known& input, const Parameters& parameters);
   // The integers of `input`, dequantized.
   Expected<Known> view_of(const Known& input, Parameters parameters, ElementType type);
   Known dequantize_channels(const Known& input, const Codes& codes, const Parameters& parameters);
@@ -257,6 +264,8 @@ class Importer {
   // Integers as floating-point values with a scale of 1; a Dynamic operand, if the zero point is computed at run time.
   Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
   Expected<Known> of_integers(const Node& node, Arguments arguments);
+  // Of matrices that are differences to their zero points: in floating point, as far as this is exact.
+  Expected<Known> product_of_differences(const Node& node, const Known& first, const Known& second);
   Known less_zero_point(const Node& node, const Codes& codes, const DynamicZeroPoint& zero_point);
   Known dequantized_dynamically(const Node& node, const Codes& codes, ValueId scale,
                                 const DynamicZeroPoint& zero_point);

@@ -62,8 +62,9 @@ Expected<std::optional<ValueId>> bias_at(Builder& builder, const Node& node, Arg
     return unsupported("its bias is not constant");
   }
   const bool is_vector = element_count(reals.shape) == count && (reals.shape.empty() || reals.shape.back() == count);
-  if (!is_vector && element_count(reals.shape) != 1)
-    return refused(fmt::format("its bias is {}, and it has {} outputs", to_text(reals.shape), count));
+  const std::string fault = fmt::format("its bias is {}, and it has {} outputs", to_text(reals.shape), count);
+  // Any shape that the product's broadcasts to: a sum after it (Importer::gemm).
+  if (!is_vector && element_count(reals.shape) != 1) return node.op == "Gemm" ? unsupported(fault) : refused(fault);
   std::vector<float> values(reals.as<float>().begin(), reals.as<float>().end());
   values.resize(static_cast<size_t>(count), values.empty() ? 0 : values.front());
   for (float& value : values) value *= factor;

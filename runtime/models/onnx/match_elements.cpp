@@ -7,14 +7,6 @@
 namespace qgen::onnx::matching {
 namespace {
 
-// Constants have the dtype of the other operand.
-DType dtype_of_constants(Arguments arguments) {
-  for (const Known* known : arguments) {
-    if (const auto* real = known ? known->as<Real>() : nullptr) return real->dtype;
-  }
-  return DType::f32;
-}
-
 Expected<Pending> binary(Builder& builder, const Node& node, Arguments arguments, bool are_bytes) {
   Pending pending{.name = node.name};
   const DType constants_are = dtype_of_constants(arguments);

@@ -108,12 +108,10 @@ Expected<Pending> two_matrices(Builder& builder, const Node& node, Arguments arg
     return unsupported(product->beta == 1 ? "it has a bias"
                                           : fmt::format("its beta is {}, and must be 1", product->beta));
   Pending pending{.name = node.name};
-  DType constants_are = DType::f32;
   for (size_t i = 0; i < 2; ++i) {
-    const auto known = needed(arguments, i);
-    if (!known) return known.error();
-    if (const auto* real = (*known)->as<Real>()) constants_are = real->dtype;
+    if (const auto known = needed(arguments, i); !known) return known.error();
   }
+  const DType constants_are = dtype_of_constants(arguments.first(2));
   std::optional<Known> turned;
   if (product->is_turned) {
     const auto constant = constant_at(builder, arguments, 1);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/models/onnx/importer.h"
+#include "runtime/models/onnx/written_out.h"
 
 namespace qgen::onnx {
 
@@ -119,10 +119,34 @@ Expected<Known> Importer::dequantize(const Node& node, Arguments arguments) {
         builder_.constant(node.name + " zero_point", make_tensor<int32_t>(DType::i32, {1}, std::span(&zero, 1)));
     return dequantized_dynamically(node, *codes, scale->value, DynamicZeroPoint{value});
   }
-  const ElementType type = type_of(*arguments[0]);
+  const bool are_wide = arguments[0]->as<Integers>() || are_sums(*arguments[0]);
+  const ElementType type = are_wide ? element_type_of(*arguments[0]) : type_of(*arguments[0]);
   auto parameters = parameters_at(node, arguments, type);
   if (!parameters) return parameters.error();
+  if (are_wide) return dequantize_wide(node, *arguments[0], *parameters);
   return view_of(*arguments[0], *std::move(parameters), type);
+}
+
+Expected<Known> Importer::dequantize_wide(const Node& node, const Known& input, const Parameters& parameters) {
+  for (size_t d = 0; d < parameters.shape.size(); ++d) {
+    if (parameters.shape[d] != 1 && input.shape[d] != Number{parameters.shape[d]})
+      return unsupported(fmt::format("its scales are of blocks, and its integers {}", name(element_type_of(input))));
+  }
+  auto result = Expected<Known>(input);
+  if (are_sums(input)) {
+    auto sums = builder_.real_of(input);
+    if (!sums) return sums.error();
+    result = Known{Real{sums->value, sums->dtype}, input.shape};
+  } else {
+    result = as_type(node, input, ElementType::f32);
+  }
+  const bool has_zero = std::ranges::any_of(parameters.zero_points, [](int32_t zero) { return zero != 0; });
+  if (result && has_zero) {
+    const std::vector<float> zeros(parameters.zero_points.begin(), parameters.zero_points.end());
+    result = written(node, "Sub", {*result, constant_of(node.name + " zero_point", parameters.shape, zeros)});
+  }
+  if (!result) return result;
+  return written(node, "Mul", {*result, constant_of(node.name + " scale", parameters.shape, parameters.scales)});
 }
 
 Expected<Known> Importer::view_of(const Known& input, Parameters parameters, ElementType type) {
@@ -167,10 +191,10 @@ Importer::Computed Importer::quantized_block(const std::string& name, const Real
   const auto parameters = builder_.graph.add({.name = name + " parameters",
                                               .op = "choose_qparams_affine",
                                               .inputs = {{"input", real.value}},
-                                              .attributes = {{"keepdim", false}}},
+                                              .attributes = {{"keepdim", true}}},
                                              kOutputs);
-  builder_.shapes.resize(builder_.graph.values.size(), {Number{1}});
   const Dims shape = builder_.shapes[real.value];
+  builder_.shapes.resize(builder_.graph.values.size(), Dims(shape.size(), Number{1}));
   const ValueId codes =
       builder_.add({.name = name,
                     .op = "quantize_linear",

@@ -105,9 +105,10 @@ Expected<Known> Importer::quantized_operator(const QuantizedOperator& row, const
   if (node.op == "QLinearSoftmax" && node.integer("opset", 13) < 13 && axis != -1 && axis != rank - 1)
     return unsupported(fmt::format("its axis is {}, and its opset {}", axis, node.integer("opset", 13)));
   const bool is_any_axis = row.stands_for == "Softmax" || row.stands_for == "ReduceMean";
-  auto result = *function     ? apply(stand_in, operands[0], **function)
-                : is_any_axis ? result_of(stand_in, pointers)
-                              : operation(row.stands_for, stand_in, pointers);
+  auto result = *function                  ? apply(stand_in, operands[0], **function)
+                : is_any_axis              ? result_of(stand_in, pointers)
+                : row.stands_for == "Gemm" ? gemm(stand_in, pointers)
+                                           : operation(row.stands_for, stand_in, pointers);
   if (!result) return result;
 
   const auto scale_at = static_cast<size_t>(row.output);
@@ -328,6 +329,22 @@ std::optional<Known> Importer::with_computed_scale(const Node& node, Arguments a
   return std::nullopt;
 }
 
+Expected<Known> Importer::product_of_differences(const Node& node, const Known& first, const Known& second) {
+  constexpr int64_t kMostTerms = (int64_t{1} << 24) / (255 * 255);
+  const Number terms = first.shape.empty() ? Number{1} : first.shape.back();
+  if (terms.is_symbol || terms.value > kMostTerms)
+    return unsupported(
+        fmt::format("its second matrix has a zero point for each column, and it sums {} products: floats "
+                    "are exact for {} of them",
+                    to_text(terms), kMostTerms),
+        "one zero point for all columns");
+  const auto a = builder_.real_of(first), b = builder_.real_of(second);
+  if (!a || !b) return a ? b.error() : a.error();
+  const Known matrices[] = {{*a, first.shape}, {*b, second.shape}};
+  const Known* operands[] = {&matrices[0], &matrices[1]};
+  return operation("MatMul", node, operands);
+}
+
 Expected<Known> Importer::of_integers(const Node& node, Arguments arguments) {
   const auto second = whole(node, arguments, 1);
   if (!second) return second;
@@ -352,13 +369,15 @@ Expected<Known> Importer::of_integers(const Node& node, Arguments arguments) {
       const Dims shape = pending->shape;
       return Known{std::make_shared<Pending>(*std::move(pending)), shape};
     }
-    if (node.op == "MatMulInteger") return pending.error();
-    if (!pending && pending.error().kind != Error::Kind::unsupported) return pending.error();
+    const bool is_other = node.op == "ConvInteger" || second->as<Real>();
+    if (!pending && (!is_other || pending.error().kind != Error::Kind::unsupported)) return pending.error();
   }
   const auto first = dynamic && codes ? less_zero_point(node, *codes, *dynamic) : whole(node, arguments, 0);
   if (!first) return first;
   const Known* operands[] = {&*first, &*second};
   auto known = operation(stand_in.op == "Conv" ? "Conv" : "MatMulInteger", stand_in, operands);
+  const bool is_other = !known && known.error().kind == Error::Kind::unsupported && second->as<Real>();
+  if (is_other) known = product_of_differences(stand_in, *first, *second);
   if (!known) return known;
   auto real = builder_.real_of(*known);
   if (!real) return real.error();

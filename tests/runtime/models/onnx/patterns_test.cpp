@@ -747,17 +747,22 @@ TEST(Joined, ConstantsAreOfTheDtypeBesideThem) {
   EXPECT_EQ(outputs->begin()->second.data, expected.data);
 }
 
-TEST(Joined, NotOfOtherSidesOrDtypes) {
+TEST(Joined, NotOfOtherSides) {
   Image sides;
   sides.output(
       sides.view(sides.node("Concat", {sides.x, sides.conv(sides.x, {8, 4, 3, 3})}, {{"axis", int64_t{1}}}), 0.1f, 0));
   EXPECT_TEXT(imported_operators(sides),
               "node 'Concat_4' (Concat): [?, 4, 6, 6] and [?, 8, 4, 4] cannot be concatenated along axis 1");
-  ModelBuilder dtypes;
-  dtypes.output(dtypes.node("Concat", {dtypes.input("x", {2}, ElementType::f16), dtypes.input("y", {2})},
-                            {{"axis", int64_t{0}}}));
-  EXPECT_TEXT(imported_operators(dtypes),
-              "node 'Concat_0' (Concat): output 'Concat_0_result': its inputs are f16 and f32");
+}
+
+TEST(Joined, HalvesNextToFloatsAreFloats) {
+  ModelBuilder m;
+  m.output(m.node("Concat", {m.input("x", {2}, ElementType::f16), m.input("y", {1})}, {{"axis", int64_t{0}}}));
+  EXPECT_EQ(imported_operators(m), "pointwise concat");
+  const auto outputs = judged(m.import()->graph, {{"x", qgen::testing::tensor_of(DType::f16, {2}, {3, 5})},
+                                                  {"y", qgen::testing::tensor_of(DType::f32, {1}, {0.1})}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  EXPECT_EQ(outputs->begin()->second.data, qgen::testing::tensor_of(DType::f32, {3}, {3, 5, 0.1}).data);
 }
 
 // ---- windows --------------------------------------------------------------------------------------------------------
@@ -921,12 +926,7 @@ TEST(RealWeights, OfHalvesAndOfActivations) {
 
   ModelBuilder both;
   both.output(both.node("Conv", {both.input("x", {-1, 4, 6, 6}), both.input("w", {3, 4, 3, 3}, ElementType::f16)}));
-  EXPECT_TEXT(imported_operators(both),
-              "node 'Conv_0' (Conv): its input and its weight are f16 and f32\n"
-              "  not as int8, int8 weight: input 0 is not quantized to 8 or 4 bits with one scale\n"
-              "  not as int8, int8 weight of any zero point: input 0 is not quantized to 8 or 4 bits with one scale\n"
-              "  not as real, int8 weight: input 1 is not a quantized constant\n"
-              "  not as int8, int8 weight of one tap: input 0 is not quantized to 8 or 4 bits with one scale");
+  EXPECT_EQ(imported_operators(both), "pointwise conv2d");
 }
 
 TEST(Windows, PixelShuffle) {

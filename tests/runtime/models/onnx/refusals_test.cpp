@@ -55,10 +55,6 @@ TEST(Refusals, Convolutions) {
        [](Start& m) {
          return m.node("Conv", {m.image, m.weight({3, 4, 1, 1}), m.reals({2}, {1, 2})});
        }},
-      {"its bias is not constant",
-       [](Start& m) {
-         return m.node("Conv", {m.image, m.weight({3, 4, 3, 3}), m.input("bias", {3})});
-       }},
       {"it has no input 1 (W), which Conv needs", [](Start& m) { return m.node("Conv", {m.image}); }},
       {"a window of 9 does not fit into [?, 4, 6, 6]",
        [](Start& m) {
