@@ -138,7 +138,7 @@ TEST(Refusals, Products) {
        [](Start& m) {
          return m.node("Gemm", {m.view("a", 0.1f, 0), m.view(m.input("a", {4, 8}), 0.1f, 0)}, {{"transB", int64_t{1}}});
        }},
-      {"its bias is [5], and it has 6 outputs",
+      {"shapes [?, 5, 6] and [5] cannot be broadcast",
        [](Start& m) {
          return m.node("Gemm", {m.rows, m.weight({8, 6}, 1), m.random_reals({5}, -1, 1)});
        }},
