@@ -166,7 +166,10 @@ Result<Question> parse_question(std::string_view text) {
     const std::string_view pair = rest.substr(0, comma);
     const size_t equals = pair.find('=');
     if (equals == pair.npos) return malformed(fmt::format("'{}' has no '='", trimmed(pair)));
-    question.values.emplace_back(trimmed(pair.substr(0, equals)), trimmed(pair.substr(equals + 1)));
+    const std::string name(trimmed(pair.substr(0, equals)));
+    const auto is_given = [&](const auto& value) { return value.first == name; };
+    if (std::ranges::any_of(question.values, is_given)) return malformed(fmt::format("'{}' is given twice", name));
+    question.values.emplace_back(name, trimmed(pair.substr(equals + 1)));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
   return question;

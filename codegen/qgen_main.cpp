@@ -247,7 +247,7 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
   }
   if (const std::string fault = cache::RemoteCache::fault_of(options.remote_cache);
       !options.remote_cache.empty() && !fault.empty())
-    return "--remote-cache " + printable(options.remote_cache) + " " + fault;
+    return "the remote cache " + printable(cache::without_user(options.remote_cache)) + " " + fault;
   if (options.specs.empty()) return "no specs: name a spec file or a folder of them";
   if (flags.prune && options.tuning.empty()) return "--prune needs times: add --tuning DIR";
   if (flags.keeps_unmeasured && !flags.prune) return "--keep-unmeasured changes what --prune removes: add --prune N";
@@ -273,7 +273,7 @@ int run_qgen(int argc, char** argv) {
   Flags flags;
   declare(app, flags);
   try {
-    app.parse(argc, argv);
+    parse_command_line(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return print_help_or_misuse(app, error) ? code(ExitCode::done) : code(ExitCode::bad_input);
   }

@@ -90,6 +90,11 @@ std::string_view kind_of(mode_t mode) {
   }
 }
 
+Error is_special(const std::string& path, mode_t mode) {
+  return {Error::Kind::invalid_argument, fmt::format("cannot read {}: it is {}", printable(path), kind_of(mode)),
+          "name a regular file"};
+}
+
 // ---- descriptors ----------------------------------------------------------------------------------------------------
 
 class Descriptor {
@@ -220,6 +225,14 @@ size_t most_unnamed() {
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
+Done check_is_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return cannot_find(path, errno);
+  if (S_ISDIR(status.st_mode)) return is_folder("read", path);
+  if (S_ISREG(status.st_mode)) return std::monostate{};
+  return is_special(path, status.st_mode);
+}
+
 Expected<std::string> read_file(const std::string& path, size_t most_bytes) {
   struct stat status {};
   // Before it is opened: to open a device may do something.
@@ -233,9 +246,7 @@ Expected<std::string> read_file(const std::string& path, size_t most_bytes) {
   if (file.get() == -1) return system_error("read", path, errno);
   const bool is_regular = file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
   if (!is_regular && !may_end) {
-    return Error{Error::Kind::invalid_argument,
-                 fmt::format("cannot read {}: it is {}", printable(path), kind_of(status.st_mode)),
-                 "name a regular file"};
+    return is_special(path, status.st_mode);
   }
   const auto too_large = [&] {
     return Error{Error::Kind::invalid_argument,
@@ -313,6 +324,14 @@ Done Outputs::add(const std::string& path, std::string_view bytes, Folder folder
                  "name two files"};
   }
   return stage(std::move(staged), bytes, is_there ? static_cast<int>(status.st_mode & 0777) : -1);
+}
+
+Done check_can_write(const std::string& path) {
+  struct stat status {};
+  const bool is_special = ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+  if (is_special) return std::monostate{};  // to open a pipe would tell its reader that it ends
+  Outputs never_committed;
+  return never_committed.add(path, "");
 }
 
 Expected<bool> Outputs::add_if_changed(const std::string& path, std::string_view bytes, Folder folder) {

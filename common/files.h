@@ -32,6 +32,13 @@ namespace qgen {
 // socket or device is refused, since it may have no end. So is a file larger than `most_bytes`.
 Expected<std::string> read_file(const std::string& path, size_t most_bytes = std::numeric_limits<size_t>::max());
 
+// Whether it is a regular file, also through links. A file that another library opens is checked so: SQLite would wait
+// for a pipe without end.
+Done check_is_file(const std::string& path);
+
+// Whether a command may write this file, asked before work that takes long. Nothing is written.
+Done check_can_write(const std::string& path);
+
 // The files that one command writes.
 class Outputs {
  public:

@@ -253,7 +253,7 @@ int parse_and_run(int argc, char** argv) {
   app.add_flag("--json", arguments.is_json,
                "print JSON: an array of objects; with --device one object; with --check an array of checks");
   try {
-    app.parse(argc, argv);
+    qgen::parse_command_line(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return qgen::print_help_or_misuse(app, error) ? 0 : kWrongInput;
   }

@@ -8,6 +8,7 @@
 //   qgen-model --help
 #include <fmt/format.h>
 
+#include "common/files.h"
 #include "common/program.h"
 #include "registry.h"
 #include "runtime/engine/operators/shipped.h"
@@ -20,6 +21,11 @@ qgen::Expected<int> obey(const qgen::model::Arguments& arguments) {
   const auto library = qgen::KernelLibrary::open(qgen::generated::library());
   if (!library) return library.error();
   const qgen::model::Program program{*library, qgen::operators()};
+  for (const std::string& path :
+       {arguments.compiled, arguments.profile, arguments.json, arguments.plot, arguments.trace}) {
+    if (path.empty()) continue;
+    if (qgen::Done may = qgen::check_can_write(path); !may) return may.error();
+  }
   switch (arguments.command) {
     case qgen::model::Command::run: return qgen::model::run(program, arguments);
     case qgen::model::Command::check: return qgen::model::check(program, arguments);

@@ -41,11 +41,21 @@ std::optional<std::string> unsealed(const std::string& name, const std::string& 
   return pack;
 }
 
+std::string without_user(const std::string& url) {
+  const size_t begin = url.find("://");
+  if (begin == url.npos) return url;
+  const size_t host = begin + 3, end = std::min(url.find('/', host), url.size());
+  const size_t at = url.rfind('@', end);
+  return at == url.npos || at < host ? url : url.substr(0, host) + url.substr(at + 1);
+}
+
 RemoteCache::RemoteCache(const std::string& url, const std::string& compilers)
     : url_(url.substr(0, url.find_last_not_of('/') + 1)), folder_(url_ + "/" + compilers.substr(0, 16)) {}
 
 std::string RemoteCache::fault_of(const std::string& url) {
-  const bool has_scheme = url.starts_with("http://") || url.starts_with("https://");
+  std::string scheme = url.substr(0, url.find(':'));
+  std::ranges::transform(scheme, scheme.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool has_scheme = (scheme == "http" || scheme == "https") && url.substr(scheme.size()).starts_with("://");
   const auto is_plain = [](char c) { return c > ' ' && c < '\x7f'; };
   if (has_scheme && std::ranges::all_of(url, is_plain) && url.find_first_of("?#") == url.npos &&
       url.find_first_not_of('/', url.find(':') + 1) != url.npos)
@@ -64,7 +74,7 @@ std::vector<SpecPack> RemoteCache::fetch(std::span<const std::string> specs, mil
     if (answer.status == kNotFound || answer.status == kGone) continue;
     if (answer.status != kOk) {
       is_off_ = true;
-      warn(fmt::format("the remote cache {} is not used: {}", printable(url_),
+      warn(fmt::format("the remote cache {} is not used: {}", printable(without_user(url_)),
                        answer.status ? fmt::format("it answers {}", answer.status) : printable(answer.fault)));
       continue;
     }
@@ -72,7 +82,8 @@ std::vector<SpecPack> RemoteCache::fetch(std::span<const std::string> specs, mil
     if (bytes) packs[i] = SpecPack::from_bytes(*bytes);
     if (bytes && !packs[i].is_empty() && packs[i].is_sound()) continue;
     packs[i] = {};
-    warn(fmt::format("the remote cache {} has wrong bytes for '{}', which are ignored", printable(url_), specs[i]));
+    warn(fmt::format("the remote cache {} has wrong bytes for '{}', which are ignored", printable(without_user(url_)),
+                     specs[i]));
   }
   return packs;
 }

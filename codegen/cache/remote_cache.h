@@ -23,6 +23,9 @@
 
 namespace qgen::cache {
 
+// The URL as messages show it: a name and password before the host stay secret.
+std::string without_user(const std::string& url);
+
 class RemoteCache {
  public:
   // `url` is a folder: "http://cache.example:8080/qgen". `compilers` is compilers_id(): others' packs have other names.

@@ -185,7 +185,19 @@ class Resolver {
       is_good &= wants(*operand, type, row(node.op).text, is_right, is_integral ? "integers" : "numbers");
       if (type == Type::real) node.type = Type::real;
     }
+    const bool is_division = is_integral || node.op == Op::divide;
+    if (is_good && is_division && is_zero(*node.operands[1])) {
+      report(*node.operands[1], fmt::format("'{}' divides by zero", row(node.op).text));
+      return std::nullopt;
+    }
     return is_good ? MaybeType(node.type) : std::nullopt;
+  }
+
+  static bool is_zero(const Node& node) {
+    if (node.op != Op::literal) return false;
+    if (const auto* integer = std::get_if<Integer>(&node.value)) return integer->value == 0;
+    const auto* real = std::get_if<Real>(&node.value);
+    return real != nullptr && real->value == 0;
   }
 
   // Both sides of a comparison, and the value and every item of an `in`, are of one kind.

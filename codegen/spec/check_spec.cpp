@@ -416,6 +416,15 @@ Diagnostics check_reads_device(const Condition& condition, const expression::Sco
                      "write a condition on the problem under 'applies_when', and slow kernels under 'rarely_best'")};
 }
 
+// Of an expression that reads no name.
+std::optional<double> constant_of(const expression::Expression& expression) {
+  if (!expression::symbols_of(expression).empty()) return std::nullopt;
+  const expression::Value value = expression::evaluate(expression, {});
+  if (const auto* integer = std::get_if<Integer>(&value)) return static_cast<double>(integer->value);
+  if (const auto* real = std::get_if<Real>(&value)) return real->value;
+  return std::nullopt;
+}
+
 Diagnostics check_conditions(const Spec& spec) {
   Diagnostics errors;
   for (const Condition& condition : spec.require) {
@@ -439,7 +448,11 @@ Diagnostics check_conditions(const Spec& spec) {
     append(errors, check_reads(condition.expression, spec.scope, "'applies_when'", kAtSelection, home_of));
   }
   for (const auto& side : spec.grid) {
-    if (side) append(errors, check_reads(*side, spec.scope, "'grid'", kAtSelection, home_of));
+    if (!side) continue;
+    append(errors, check_reads(*side, spec.scope, "'grid'", kAtSelection, home_of));
+    if (const auto number = constant_of(*side); number && *number < 1)
+      errors.push_back(make_error(side->where(), fmt::format("a side of 'grid' is {}", *number), "",
+                                  "a grid of no workgroups runs nothing: write 1"));
   }
   if (spec.subgroup_size) {
     append(errors, check_reads(*spec.subgroup_size, spec.scope, "'subgroup_size'", {kParameter}, [](std::string_view) {
@@ -467,6 +480,9 @@ Diagnostics check_constants(const Spec& spec) {
 Diagnostics check_cost(const Spec& spec) {
   Diagnostics errors;
   if (!spec.cost) return errors;
+  if (const auto number = constant_of(*spec.cost); number && *number < 0)
+    errors.push_back(
+        make_error(spec.cost->where(), fmt::format("the cost is {} us", *number), "", "a time is positive"));
   for (const auto& [where, text] : expression::rounding_divisions(*spec.cost)) {
     errors.push_back(make_error(where, fmt::format("'{}' divides integers, which rounds toward zero", text), "",
                                 "a cost is real: write 100.0 for 100"));

@@ -95,10 +95,44 @@ class KnownValues {
                                   suggest(name, names)));
       return;
     }
-    if (auto value = value_of(*symbol, text)) return set(name, *std::move(value));
-    errors.push_back(
-        make_error(spec_.name.where, fmt::format("'{}' of '{}' cannot be '{}'", name, spec_.name.value, text),
-                   symbol->words.empty() ? std::string(expression::name(symbol->type)) : one_of(symbol->words)));
+    if (std::string expected = expected_of(*symbol, text); !expected.empty()) {
+      errors.push_back(make_error(spec_.name.where,
+                                  fmt::format("'{}' of '{}' cannot be '{}'", name, spec_.name.value, text), expected));
+      return;
+    }
+    set(name, *value_of(*symbol, text));
+  }
+
+  // What `text` should be; empty if it can be a value of the symbol.
+  std::string expected_of(const Symbol& symbol, const std::string& text) const {
+    if (const Axis* axis = axis_named(symbol.name)) {
+      std::vector<std::string> texts;
+      for (const auto& value : axis->values) {
+        const std::string known = expression::to_text(value.value);
+        if (std::ranges::find(texts, known) == texts.end()) texts.push_back(known);
+      }
+      return std::ranges::find(texts, text) != texts.end() ? "" : one_of(texts);
+    }
+    const auto value = value_of(symbol, text);
+    if (!value && !symbol.words.empty()) return one_of(symbol.words);
+    const auto field =
+        std::ranges::find(spec_.problem, symbol.name, [](const ProblemField& f) { return f.name.value; });
+    const bool is_number = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0) == text.npos;
+    if (symbol.type != Type::integer || !is_number || field == spec_.problem.end())
+      return value ? "" : std::string(expression::name(symbol.type));
+    const bool is_signed = field->kind == FieldKind::i32;
+    const int64_t low = is_signed ? INT32_MIN : 0, high = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
+    const auto* number = value ? std::get_if<Integer>(&*value) : nullptr;
+    const bool is_inside = number != nullptr && number->value >= low && number->value <= high;
+    return is_inside ? "" : fmt::format("an integer from {} to {}", low, high);
+  }
+
+  const Axis* axis_named(std::string_view name) const {
+    for (const auto* axes : {&spec_.parameters, &spec_.specialization}) {
+      const auto axis = std::ranges::find(*axes, name, [](const Axis& a) { return a.name.value; });
+      if (axis != axes->end()) return &*axis;
+    }
+    return nullptr;
   }
 
   const Spec& spec_;
@@ -122,7 +156,7 @@ Result<std::vector<CostPart>> cost_sum(const Spec& spec, const NamedValues& give
                    "an operator that consists of recipes has no cost of its own: name a kernel of a step")};
   }
   KnownValues values(spec, given, device);
-  values.need(*spec.cost);
+  if (values.errors.empty()) values.need(*spec.cost);
   if (!values.errors.empty()) return std::move(values.errors);
   std::vector<CostPart> parts = {part_of("cost", *spec.cost, values)};
   std::vector<std::string> names = expression::definitions_named(*spec.cost);

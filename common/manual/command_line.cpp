@@ -92,6 +92,17 @@ CLI::Validator one_of_words(std::vector<std::string> words) {
       "");
 }
 
+void parse_command_line(CLI::App& app, int argc, const char* const* argv) {
+  app.parse(argc, argv);
+  for (const CLI::App* part : apps_of(app)) {
+    for (const CLI::Option* option : part->get_options()) {
+      if (option->get_expected_min() == 0) continue;  // without a value it has an empty one too
+      for (const std::string& value : option->results())
+        if (value.empty()) throw CLI::ValidationError(option->get_name(), "the value is empty");
+    }
+  }
+}
+
 bool print_help_or_misuse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error) == 0;
   const Misuse misuse = misuse_of(app, error);

@@ -19,6 +19,10 @@ namespace qgen {
 // Of an option with a few words: "--opt: 'fast' is not one of none, perf, size".
 CLI::Validator one_of_words(std::vector<std::string> words);
 
+// Parses the command line. Throws CLI::ParseError, also for a value that is empty: it is most often a variable of the
+// shell that is not set.
+void parse_command_line(CLI::App& app, int argc, const char* const* argv);
+
 // Prints --help or --version, if the command line has them, or what is wrong with it. False: something is wrong.
 bool print_help_or_misuse(const CLI::App& app, const CLI::ParseError& error);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <span>
 
 #include "runtime/engine/library/blob_format.h"
@@ -76,6 +77,11 @@ void LimitRow::set(DeviceProfile& device, const LimitValue& value) const {
     for (size_t i = 0; i < value.size(); ++i) (device.*std::get<2>(member))[i] = static_cast<uint32_t>(value[i]);
     device.numbers.max_workgroup_size_x = device.max_workgroup_size[0];
   }
+}
+
+bool LimitRow::can_be(const LimitValue& value) const {
+  return std::ranges::all_of(value,
+                             [&](const auto n) { return is_alignment ? std::has_single_bit(uint64_t(n)) : n > 0; });
 }
 
 LimitValue LimitRow::lesser(const LimitValue& a, const LimitValue& b) const {

@@ -24,6 +24,8 @@ struct LimitRow {
   // One number stands in all three elements.
   LimitValue of(const DeviceProfile& device) const;
   void set(DeviceProfile& device, const LimitValue& value) const;
+  // Whether a device can have it: no limit is 0, and an alignment is a power of two.
+  bool can_be(const LimitValue& value) const;
   // The limit that both devices keep.
   LimitValue lesser(const LimitValue& a, const LimitValue& b) const;
 };

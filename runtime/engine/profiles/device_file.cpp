@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -53,7 +54,7 @@ class DeviceReader {
     bool has_architecture = false;
     reader_.fields(
         map, "a device",
-        {{"name", true, [&](const Node& node) { reader_.text(node, "name", device_.name); }},
+        {{"name", true, [&](const Node& node) { read_name(node); }},
          {"kind", true, [&](const Node& node) { read_kind(node); }},
          {"vendor_id", true, [&](const Node& node) { identifier(node, "vendor_id", device_.vendor_id); }},
          {"device_id", false, [&](const Node& node) { identifier(node, "device_id", device_.device_id); }},
@@ -119,13 +120,20 @@ class DeviceReader {
     }
   }
 
+  void read_name(const Node& node) {
+    reader_.text(node, "name", device_.name);
+    if (node.IsScalar() && (device_.name.empty() || printable(device_.name) != device_.name))
+      reader_.fault(node, fmt::format("name is '{}'", printable(device_.name)), "one line of printable text");
+  }
+
   void read_kind(const Node& node) {
     if (const auto index = reader_.word(node, "kind", names_of(kKinds))) device_.kind = kKinds[*index].kind;
   }
 
   void read_version(const Node& node) {
     if (!reader_.scalar(node, "vulkan")) return;
-    if (const auto version = profiles::read_version(node.Scalar())) device_.api_version = *version;
+    const auto version = profiles::read_version(node.Scalar());
+    if (version && *version >> 22U <= 1) device_.api_version = *version;
     else reader_.fault(node, fmt::format("vulkan is '{}'", node.Scalar()), "a version, as 1.3.275");
   }
 
@@ -160,6 +168,17 @@ class DeviceReader {
          {"most", false, [&](const Node& node) { unsigned_integer(node, "most", device_.max_subgroup_size); }},
          {"is_selectable", false,
           [&](const Node& node) { reader_.boolean(node, "is_selectable", device_.has_subgroup_size_control); }}});
+    check_subgroup(map);
+  }
+
+  // Drivers without the feature leave the least and the most size 0.
+  void check_subgroup(const Node& map) {
+    const auto size = static_cast<uint32_t>(device_.numbers.subgroup_size);
+    const uint32_t least = device_.min_subgroup_size, most = device_.max_subgroup_size;
+    if (!std::has_single_bit(size)) reader_.fault(map, fmt::format("the subgroup size is {}", size), "a power of two");
+    else if (least != 0 && most != 0 && !(least <= size && size <= most))
+      reader_.fault(map, fmt::format("the subgroup size {} is not in the range from {} to {}", size, least, most),
+                    "least <= size <= most");
   }
 
   void read_extents(const Node& list, std::string_view what, std::array<uint32_t, 3>& extents) {
@@ -187,6 +206,10 @@ class DeviceReader {
       unsigned_integer(node, row.name, device_.numbers.**number);
     } else {
       unsigned_integer(node, row.name, device_.*std::get<uint32_t DeviceProfile::*>(row.member));
+    }
+    if (!row.can_be(row.of(device_))) {
+      reader_.fault(node, fmt::format("{} is {}", row.name, fmt::join(row.of(device_), ", ")),
+                    row.is_alignment ? "a power of two" : "at least 1");
     }
   }
 

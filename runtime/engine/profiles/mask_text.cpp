@@ -84,6 +84,7 @@ Done add_limit(std::string_view text, std::string_view from, DeviceMask& mask) {
           from, fmt::format("{} is '{}'", name, value),
           fmt::format("give a number from 1 to 4294967295{}", row.has_sides() ? ", or three: 128x128x64" : ""));
     }
+    if (!row.can_be(*limit)) return refused(from, fmt::format("{} is '{}'", name, value), "give a power of two");
     mask.limits.push_back({&row, *limit});
     return std::monostate{};
   }

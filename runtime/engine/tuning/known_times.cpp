@@ -5,6 +5,8 @@
 // rows of its problems.
 #include "runtime/engine/tuning/known_times.h"
 
+#include <fmt/format.h>
+
 #include <mutex>
 
 #include "runtime/engine/profiles/device_file.h"
@@ -19,6 +21,15 @@ struct OpenStore {
   std::mutex mutex;
 };
 
+std::vector<std::string> shortened(std::vector<std::string> faults) {
+  constexpr size_t kMostFaults = 3;
+  if (faults.size() <= kMostFaults) return faults;
+  const size_t more = faults.size() - kMostFaults;
+  faults.resize(kMostFaults);
+  faults.push_back(fmt::format("{} more rows are left out for similar reasons", more));
+  return faults;
+}
+
 void take_problem(OpenStore& open, const DeviceKey& device, const std::string& key, const TimesOnDemand::Take& take) {
   const std::scoped_lock lock(open.mutex);
   auto found = open.store.read(device, {.problem = key});
@@ -28,23 +39,27 @@ void take_problem(OpenStore& open, const DeviceKey& device, const std::string& k
   for (const TunedRow& row : rows) {
     times.push_back({row.problem, row.kernel, row.digest, row.us, row.date, row.is_cold, row.is_final});
   }
-  take(times, std::move(found->faults));
+  take(times, shortened(std::move(found->faults)));
 }
 
 }  // namespace
 
-Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesystem::path& store_path) {
+Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesystem::path& store_path,
+                               std::vector<std::string>* faults) {
   TimeBook book(library);
   std::error_code code;
-  if (!std::filesystem::exists(store_path, code)) return book;
+  if (std::filesystem::status(store_path, code).type() == std::filesystem::file_type::not_found) return book;
   auto opened = Store::open_to_read(store_path);
   if (!opened) return opened.error();
   const auto open = std::make_shared<OpenStore>(*std::move(opened));
   const auto devices = open->store.devices();
   if (!devices) return devices.error();
   for (const StoredDevice& stored : *devices) {
-    const auto device = profiles::read_device(stored.profile, store_path.string());
-    if (!device) return device.error();
+    const auto device = profiles::read_device(stored.profile, "the store");
+    if (!device) {
+      if (faults) faults->push_back(fault_of_profile(stored) + ", so its times are left out");
+      continue;
+    }
     book.add(*device, {.of_problem = [open, key = stored.key](
                                          const std::string& problem,
                                          const TimesOnDemand::Take& take) { take_problem(*open, key, problem, take); },

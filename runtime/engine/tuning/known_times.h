@@ -17,7 +17,9 @@
 namespace qgen::tuning {
 
 // A store that is not there has no times: the tables stand alone then. Errors: one that cannot be read. `library`
-// outlives the book.
-Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesystem::path& store);
+// outlives the book. Of a device whose stored profile is damaged the times are left out; `faults`, if given, gets a
+// sentence for each.
+Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesystem::path& store,
+                               std::vector<std::string>* faults = nullptr);
 
 }  // namespace qgen::tuning

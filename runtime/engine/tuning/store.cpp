@@ -32,6 +32,7 @@ namespace {
 constexpr int kApplication = 0x7167656e;  // "qgen", in the file's header
 constexpr int kVersion = 4;               // of the schema
 constexpr int kPatienceMs = 60'000;       // with other writers
+constexpr std::string_view kMoveAway = "move it away: qgen-tune then makes a new one";
 
 constexpr std::string_view kSchema = R"(
   CREATE TABLE device (
@@ -160,12 +161,18 @@ struct Store::State {
     return state;
   }
 
+  std::string shown_path() const { return printable(path.string()); }
+
   Error error(std::string_view doing) const {
-    const bool is_told = sqlite3_errcode(database.get()) != SQLITE_OK;
+    const int code = sqlite3_errcode(database.get());
+    if (code == SQLITE_NOTADB) {
+      return {Error::Kind::invalid_argument, fmt::format("'{}' is no store: it is no SQLite file", shown_path()),
+              std::string(kMoveAway)};
+    }
     return {Error::Kind::system,
-            fmt::format("{} '{}': {}", doing, path.string(),
-                        is_told ? sqlite3_errmsg(database.get()) : "it has other tables than a store"),
-            ""};
+            fmt::format("{} '{}': {}", doing, shown_path(),
+                        code != SQLITE_OK ? sqlite3_errmsg(database.get()) : "it has other tables than a store"),
+            code == SQLITE_FULL ? "free some space, then run again: no row was lost" : ""};
   }
   bool execute(const std::string& sql) const {
     return sqlite3_exec(database.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
@@ -228,15 +235,15 @@ struct Store::State {
 
 // One file has one sentence: a table that is none, or the first column that lacks.
 Done Store::State::check_tables() const {
-  const std::string hint = "move it away: qgen-tune then makes a new one";
+  const std::string hint(kMoveAway);
   for (const TableShape& table : tables_of_a_store()) {
     Statement kind = prepare("SELECT type FROM sqlite_master WHERE name = ?");
     kind << table.name;
     if (kind.step() != SQLITE_ROW) {
-      return refused(fmt::format("'{}' lacks the table '{}' of a store", path.string(), table.name), hint);
+      return refused(fmt::format("'{}' lacks the table '{}' of a store", shown_path(), table.name), hint);
     }
     if (kind.text(0) != "table") {
-      return refused(fmt::format("'{}' has a {} where a store has its table '{}'", path.string(),
+      return refused(fmt::format("'{}' has a {} where a store has its table '{}'", shown_path(),
                                  printable(kind.text(0)), table.name),
                      hint);
     }
@@ -247,8 +254,7 @@ Done Store::State::check_tables() const {
     for (const std::string_view name : table.columns) {
       const bool is_later = table.name == "measurement" && column(name) == "0";
       if (is_later || columns.contains(name)) continue;
-      return refused(fmt::format("'{}' lacks the column '{}' of its table '{}'", path.string(), name, table.name),
-                     hint);
+      return refused(fmt::format("'{}' lacks the column '{}' of its table '{}'", shown_path(), name, table.name), hint);
     }
   }
   return std::monostate{};
@@ -286,10 +292,10 @@ Done Store::State::set_up() {
 // Whether it is a store that this version of qgen reads. `version` is known.
 Done Store::State::check_file() const {
   if (pragma("application_id") != kApplication) {
-    return refused(fmt::format("'{}' is another program's database", path.string()), "name another file");
+    return refused(fmt::format("'{}' is another program's database", shown_path()), "name another file");
   }
   if (version > kVersion) {
-    return refused(fmt::format("'{}' was written by a newer version of qgen", path.string()), "use that version");
+    return refused(fmt::format("'{}' was written by a newer version of qgen", shown_path()), "use that version");
   }
   return check_tables();
 }
@@ -300,7 +306,11 @@ Done Store::State::set_up_to_read() {
   Statement tables = prepare("SELECT count(*) FROM sqlite_master");
   if (version < 0 || tables.step() != SQLITE_ROW) return error("cannot open");
   if (tables.integer(0) > 0) return check_file();
-  return refused(fmt::format("'{}' is no store: it is empty", path.string()), "qgen-tune makes one when it measures");
+  return refused(fmt::format("'{}' is no store: it is empty", shown_path()), "qgen-tune makes one when it measures");
+}
+
+std::string fault_of_profile(const StoredDevice& device) {
+  return fmt::format("row {} of the table 'device' has no profile of a device", device.row);
 }
 
 DeviceKey device_key(const DeviceProfile& profile) {
@@ -312,7 +322,20 @@ std::filesystem::path Store::default_path() {
   return std::filesystem::path(user_cache_folder().value_or(".")) / "tuning.sqlite";
 }
 
+namespace {
+
+// SQLite would wait for a pipe without end, and calls a folder a disk error.
+Expected<bool> is_file(const std::filesystem::path& path) {
+  std::error_code code;
+  if (std::filesystem::status(path, code).type() == std::filesystem::file_type::not_found) return false;
+  if (Done file = check_is_file(path.string()); !file) return file.error();
+  return true;
+}
+
+}  // namespace
+
 Expected<Store> Store::open(const std::filesystem::path& path) {
+  if (auto file = is_file(path); !file) return file.error();
   std::error_code code;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), code);
   auto state = State::opened(path, path.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
@@ -324,16 +347,16 @@ Expected<Store> Store::open(const std::filesystem::path& path) {
 namespace {
 
 Error none_there(const std::filesystem::path& path) {
-  return {Error::Kind::not_found, fmt::format("there is no store '{}'", path.string()),
+  return {Error::Kind::not_found, fmt::format("there is no store '{}'", printable(path.string())),
           "qgen-tune makes one when it measures"};
 }
 
 }  // namespace
 
 Expected<Store> Store::open_existing(const std::filesystem::path& path) {
-  std::error_code code;
-  if (std::filesystem::exists(path, code)) return open(path);
-  return none_there(path);
+  const auto file = is_file(path);
+  if (!file) return file.error();
+  return *file ? open(path) : none_there(path);
 }
 
 namespace {
@@ -352,8 +375,9 @@ std::string address_of_unwritten(const std::filesystem::path& path) {
 }  // namespace
 
 Expected<Store> Store::open_to_read(const std::filesystem::path& path) {
-  std::error_code code;
-  if (!std::filesystem::exists(path, code)) return none_there(path);
+  const auto file = is_file(path);
+  if (!file) return file.error();
+  if (!*file) return none_there(path);
   const auto open = [&](const std::string& name, int flags) -> Expected<Store> {
     auto state = State::opened(path, name, SQLITE_OPEN_READONLY | flags);
     if (!state) return state.error();
@@ -452,6 +476,25 @@ int take_problems(Statement& query, Problems& problems) {
   return result;
 }
 
+// Of the columns of take_rows() that hold integers.
+std::string fault_of_numbers(const Statement& query) {
+  struct Range {
+    std::string_view name;
+    int column;
+    int64_t low, high;
+  };
+  constexpr Range kRanges[] = {{"is_cold", 8, 0, 1},
+                               {"final_round", 9, 0, INT64_MAX},
+                               {"samples", 10, 0, UINT32_MAX},
+                               {"lost_clock", 12, 0, 999}};
+  for (const Range& range : kRanges) {
+    const int64_t number = query.integer(range.column);
+    if (number < range.low || number > range.high)
+      return fmt::format("its {} is {}, and can be {} to {}", range.name, number, range.low, range.high);
+  }
+  return "";
+}
+
 // Adds rows to their problems, except rows of quarantined kernels. A row that no measurement can be is a fault.
 // SQLite's result.
 int take_rows(Statement& query, const std::string& file, const QuarantinedKernels& is_bad, Problems& problems,
@@ -460,10 +503,14 @@ int take_rows(Statement& query, const std::string& file, const QuarantinedKernel
   for (; result == SQLITE_ROW; result = query.step()) {
     const auto problem = problems.find(query.integer(0));
     if (problem == problems.end()) continue;
+    if (const std::string fault = fault_of_numbers(query); !fault.empty()) {
+      faults.push_back(fmt::format("row {} of '{}', of '{}', is no measurement: {}", query.integer(11), file,
+                                   shortened(problem->second.key), fault));
+      continue;
+    }
     StoredRow stored{{problem->second.key, query.text(1), digest_of_text(query.text(2)), query.real(3), query.real(4),
                       query.real(5), query.text(6), query.text(7), query.integer(8) != 0, false,
-                      static_cast<uint32_t>(std::clamp<int64_t>(query.integer(10), 0, UINT32_MAX)),
-                      static_cast<double>(1000 - query.integer(12)) / 1000},
+                      static_cast<uint32_t>(query.integer(10)), static_cast<double>(1000 - query.integer(12)) / 1000},
                      query.integer(9)};
     const TunedRow& row = stored.row;
     if (const std::string fault = fault_of(row); !fault.empty()) {
@@ -514,7 +561,7 @@ Expected<StoredRows> Store::read(const DeviceKey& device, const RowsOf& which) {
       "problem, kernel, digest, us, low_us, high_us, date, statistics, {}, {}, {}, id, {}", state_->column("is_cold"),
       state_->column("final_round"), state_->column("samples"), state_->column("lost_clock"));
   const auto take = [&](Statement& query) {
-    result = take_rows(query, state_->path.string(), is_bad, problems, found.faults);
+    result = take_rows(query, state_->shown_path(), is_bad, problems, found.faults);
   };
   if (is_all && result == SQLITE_DONE) {
     Statement query =
@@ -556,10 +603,12 @@ Expected<std::vector<TunedRow>> Store::rows(const DeviceKey& device) {
 Expected<std::vector<StoredDevice>> Store::devices() {
   if (!state_) return moved_from("store");
   std::vector<StoredDevice> devices;
-  Statement query = state_->prepare("SELECT device_uuid, driver_uuid, driver_version, profile FROM device ORDER BY id");
+  Statement query =
+      state_->prepare("SELECT device_uuid, driver_uuid, driver_version, profile, id FROM device ORDER BY id");
   int result = query.step();
   for (; result == SQLITE_ROW; result = query.step()) {
-    devices.push_back({{query.text(0), query.text(1), static_cast<uint32_t>(query.integer(2))}, query.text(3)});
+    devices.push_back(
+        {{query.text(0), query.text(1), static_cast<uint32_t>(query.integer(2))}, query.text(3), query.integer(4)});
   }
   if (result != SQLITE_DONE) return state_->error("cannot read");
   return devices;

@@ -39,7 +39,10 @@ DeviceKey device_key(const DeviceProfile& profile);
 struct StoredDevice {
   DeviceKey key;
   std::string profile;  // YAML, from the time when the newest rows were added
+  int64_t row = 0;      // of the table `device`
 };
+// Of a profile that profiles::read_device() refuses: "row 2 of the table 'device' has no profile of a device".
+std::string fault_of_profile(const StoredDevice& device);
 
 // A kernel that crashed, hung, lost the device or gave wrong results there: it is not tried again.
 struct Quarantined {

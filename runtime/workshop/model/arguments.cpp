@@ -235,7 +235,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
   add_generate(app, arguments);
   add_quantize(app, arguments);
   try {
-    app.parse(argc, argv);
+    parse_command_line(app, argc, argv);
     if (run->count("--explain") > 0 && !arguments.explained) arguments.explained = "";
     if (!arguments.device_file.empty() && !arguments.explained)
       throw CLI::ValidationError("--device-file", "goes with --explain");

@@ -171,7 +171,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   add_options(app, arguments);
   app.footer(std::string(program.examples) + std::string(kNotes));
   try {
-    app.parse(argc, argv);
+    parse_command_line(app, argc, argv);
     const bool is_idle = has_nothing_to_do(arguments);
     if (is_idle && !arguments.is_help) throw CLI::RequiredError("an operator, --cases or --list");
     if (is_idle) throw CLI::CallForHelp();

@@ -194,7 +194,7 @@ Expected<std::vector<fs::path>> find_cases(const fs::path& folder) {
   }
   if (error) {
     return Error{Error::Kind::not_found,
-                 fmt::format("cannot look for cases in '{}': {}", folder.string(), error.message()),
+                 fmt::format("cannot look for cases in '{}': {}", printable(folder.string()), error.message()),
                  "name a folder; each case in it is a folder with a file case.json"};
   }
   if (files.empty()) {

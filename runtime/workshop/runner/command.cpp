@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <set>
 
+#include "common/files.h"
 #include "common/nearest.h"
 #include "common/text.h"
 #include "runtime/engine/calls/attributes.h"
@@ -27,8 +28,16 @@ Done add(Map& map, const std::string& name, Value value) {
   return refused(fmt::format("{} is given twice", name));
 }
 
+// "input=x.npy", of an option that takes files.
+Expected<Named> split_named_file(std::string_view option, std::string_view text) {
+  auto named = split_named(option, text);
+  if (!named || !named->value.empty()) return named;
+  return refused(fmt::format("{} {} names no file", option, printable(named->name)),
+                 fmt::format("{}=file.npy", printable(named->name)));
+}
+
 Done add_input(std::string_view text, Request& request) {
-  const auto named = split_named("--input", text);
+  const auto named = split_named_file("--input", text);
   if (!named) return named.error();
   auto tensor = load_npy(named->value);
   if (!tensor) return tensor.error();
@@ -42,7 +51,9 @@ Done add_random_input(std::string_view text, Request& request, RandomInputs& ran
   const auto named = split_named("--shape", text);
   if (!named) return named.error();
   auto what = parse_random_input(named->value);
-  if (!what) return what.error();
+  if (!what)
+    return Error{what.error().kind, fmt::format("--shape {}: {}", named->name, what.error().message),
+                 what.error().hint};
   if (Done added = add(request.inputs, named->name, what->description()); !added) return added;
   random_inputs.emplace(named->name, *std::move(what));
   return std::monostate{};
@@ -103,7 +114,8 @@ Done add_storage(const OperatorEntry& entry, std::string_view text, Request& req
   if (Done free = check_has_representation(entry, named->name); !free) return free;
   const auto storage = find_storage(named->value);
   if (!storage)
-    return refused(fmt::format("'{}' is no storage", named->value), hint_among(named->value, names_of(kStorages)));
+    return refused(fmt::format("--storage {}: '{}' is no storage", named->name, named->value),
+                   hint_among(named->value, names_of(kStorages)));
   const Layout first = *storage == Storage::texture3d ? Layout::width_packed : Layout::strided;
   return add(request.representations, named->name, Representation{*storage, first});
 }
@@ -115,7 +127,8 @@ Done add_layout(const OperatorEntry& entry, std::string_view text, std::set<std:
   if (Done free = check_has_representation(entry, named->name); !free) return free;
   const auto layout = find_layout(named->value);
   if (!layout) {
-    return refused(fmt::format("'{}' is no layout", named->value), hint_among(named->value, names_of(kLayouts)));
+    return refused(fmt::format("--layout {}: '{}' is no layout", named->name, named->value),
+                   hint_among(named->value, names_of(kLayouts)));
   }
   if (!laid_out.insert(named->name).second) return refused(fmt::format("{} is given two layouts", named->name));
   const Representation place{info(*layout).storage, *layout};
@@ -241,18 +254,17 @@ Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vecto
   const auto outputs = outputs_of(entry);
   std::set<std::filesystem::path> paths;
   for (const std::string& text : typed) {
-    const auto named = split_named("--output", text);
+    const auto named = split_named_file("--output", text);
     if (!named) return named.error();
     if (std::ranges::find(outputs, named->name, &TensorInfo::name) == outputs.end()) {
       std::vector<std::string_view> names;
       for (const TensorInfo& info : outputs) names.push_back(info.name);
       return refused(fmt::format("'{}' has no output '{}'", entry.name, named->name), hint_among(named->name, names));
     }
-    if (named->value.empty())
-      return refused(fmt::format("--output {} names no file", named->name), fmt::format("{}=file.npy", named->name));
     if (!paths.insert(std::filesystem::absolute(named->value).lexically_normal()).second) {
       return refused(fmt::format("two outputs have the same file, '{}'", named->value));
     }
+    if (Done may = check_can_write(named->value); !may) return may.error();
     if (Done added = add(files, named->name, named->value); !added) return added.error();
   }
   return files;

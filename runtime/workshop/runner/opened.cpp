@@ -45,7 +45,7 @@ Expected<std::unique_ptr<Opened>> Opened::open(const KernelLibrary& library, con
   opened->stored_ = profiles::with_all_that_is_stored(opened->device_.profile(), use.mask.trusts_driver);
   opened->warnings_ = opened->stored_.warnings;
   if (!use.is_untuned) {
-    auto known = tuning::known_times(library, tuning::Store::default_path());
+    auto known = tuning::known_times(library, tuning::Store::default_path(), &opened->warnings_);
     if (known) opened->times_ = *std::move(known);
     else opened->warnings_.push_back(to_text(known.error()));
   }

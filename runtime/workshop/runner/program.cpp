@@ -27,6 +27,7 @@ int fail(const Program& program, const Error& error, int exit_code) {
 // Each case has its own pipelines: those of hundreds of cases together take gigabytes.
 Expected<int> run_cases(const Device& device, const Context& context, const Program& program,
                         const Arguments& arguments) {
+  if (Done may = check_can_write_json(arguments.json); !may) return may.error();
   const auto files = find_cases(arguments.cases);
   if (!files) return files.error();
   CaseReport report{

@@ -124,7 +124,7 @@ std::string to_text(const RunReport& report) {
   for (const OutputTensor& made : report.made) {
     text +=
         fmt::format("  {}  {} {}  {}{}\n", made.name, qgen::name(made.tensor.dtype), qgen::to_text(made.tensor.shape),
-                    values_of(made.tensor), made.file.empty() ? "" : fmt::format("  -> {}", made.file));
+                    values_of(made.tensor), made.file.empty() ? "" : fmt::format("  -> {}", printable(made.file)));
   }
   return text;
 }
@@ -180,6 +180,10 @@ std::string to_json(const TimeReport& report) {
                         {"clock_of_plateau", report.clock.of_plateau},
                         {"kernels", std::move(kernels)}}) +
          "\n";
+}
+
+Done check_can_write_json(const std::string& file) {
+  return file.empty() ? Done(std::monostate{}) : check_can_write(file);
 }
 
 Done write_json(const std::string& file, const std::string& json) {

@@ -52,6 +52,8 @@ struct TimeReport {
 std::string to_text(const TimeReport& report);
 std::string to_json(const TimeReport& report);
 
-Done write_json(const std::string& file, const std::string& json);  // nothing, where no file is named
+// Both do nothing if no file is named.
+Done check_can_write_json(const std::string& file);
+Done write_json(const std::string& file, const std::string& json);
 
 }  // namespace qgen::runner

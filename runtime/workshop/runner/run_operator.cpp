@@ -150,6 +150,7 @@ Expected<int> run_operator(Context& context, const OperatorEntry& entry, const A
 
 Expected<int> time_operator(Context& context, Context& shipped, const OperatorEntry& entry,
                             const Arguments& arguments) {
+  if (Done may = check_can_write_json(arguments.json); !may) return may.error();
   const auto prepared = prepare(context, entry, arguments);
   if (!prepared) return prepared.error();
   const Selection selection = select_for(context, *prepared, arguments);

@@ -179,7 +179,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   report->add_option("-o,--output", arguments.output, "the file to write (report.html)")->type_name("FILE");
   app.footer(std::string(kNotes));
   try {
-    app.parse(argc, argv);
+    parse_command_line(app, argc, argv);
     const bool is_typed = !arguments.request.shapes.empty() || !arguments.request.attributes.empty() ||
                           !arguments.request.layouts.empty() || !arguments.request.storages.empty();
     if (is_typed && arguments.operators.size() != 1)

@@ -151,8 +151,11 @@ Expected<std::vector<TuningFile>> stored_files(Store& store, const Program& prog
   std::vector<TuningFile> files;
   size_t foreign = 0;
   for (const StoredDevice& stored : *devices) {
-    auto device = profiles::read_device(stored.profile, store.path().string());
-    if (!device) return device.error();
+    auto device = profiles::read_device(stored.profile, "the store");
+    if (!device) {
+      warn(program, {tuning::fault_of_profile(stored)});
+      continue;
+    }
     const auto names = {device->name, uuid_text(device->device_uuid)};
     if (std::ranges::none_of(names,
                              [&](const std::string& name) { return name.find(arguments.device) != std::string::npos; }))

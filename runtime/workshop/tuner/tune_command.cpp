@@ -266,6 +266,9 @@ void remove_part_store(const Arguments& arguments) {
 Expected<int> tune(const Program& program, const Arguments& arguments) {
   auto tasks = tasks_of(program, arguments);
   if (!tasks) return tasks.error();
+  if (!arguments.result.empty()) {
+    if (Done may = check_can_write(arguments.result); !may) return may.error();
+  }
   auto store = tuning::Store::open(store_path(arguments));
   if (!store) return store.error();
   stop_when_interrupted();

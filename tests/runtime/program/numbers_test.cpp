@@ -23,15 +23,16 @@ constexpr std::string_view kOthers[] = {"DEVICE",   "DIR",     "FILE",   "GLOB",
 
 struct Option {
   std::string name, takes;
+  bool is_optional;  // its value
 };
 
 std::vector<Option> options_in(const std::string& help) {
-  static const std::regex kLine(R"(^ +(?:-\w,\s*)?(?:[\w-]+,)?(--[a-z-]+)(?:,--?[\w-]+)* \[?([A-Z]+)\b)");
+  static const std::regex kLine(R"(^ +(?:-\w,\s*)?(?:[\w-]+,)?(--[a-z-]+)(?:,--?[\w-]+)* (\[?)([A-Z]+)\b)");
   std::vector<Option> options;
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) {
     std::smatch found;
-    if (std::regex_search(line, found, kLine)) options.push_back({found[1], found[2]});
+    if (std::regex_search(line, found, kLine)) options.push_back({found[1], found[3], found[2].length() > 0});
   }
   return options;
 }
@@ -42,20 +43,43 @@ struct Program {
   Arguments arguments;  // after it; without it the program would not get so far
 };
 
+const Program kCommands[] = {
+    {"qgen-run", {}, {"q8ta_relu"}},
+    {"qgen-tune", {}, {}},
+    {"qgen-tune", {"show"}, {}},
+    {"qgen-tune", {"forget"}, {"--all"}},
+    {"qgen-info", {}, {}},
+    {"qgen-model", {"run"}, {"no.onnx"}},
+    {"qgen-model", {"check"}, {"no.onnx"}},
+    {"qgen-model", {"compile"}, {"no.onnx", "-o", "no.qgen"}},
+    {"../codegen/qgen", {}, {"specs", "-o", "out"}},
+};
+
+// A variable of the shell that is not set must not count as an option that was not given.
+TEST_F(RuntimeProgram, NoValueIsEmpty) {
+  size_t options = 0;
+  for (const Program& program : kCommands) {
+    Arguments asked = program.command;
+    asked.emplace_back("--help");
+    for (const Option& option : options_in(run(program.name, asked).out)) {
+      if (option.is_optional) continue;
+      Arguments arguments = program.command;
+      arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
+      arguments.insert(arguments.end(), {option.name, ""});
+      const Answer answer = run(program.name, arguments);
+      EXPECT_EQ(answer.code, 2) << program.name << " " << option.name << " '': " << answer.err;
+      EXPECT_THAT(answer.err, ::testing::AnyOf(HasSubstr(option.name), HasSubstr(": the value is empty")))
+          << program.name << " " << option.name;
+      EXPECT_EQ(answer.out, "") << program.name << " " << option.name;
+      ++options;
+    }
+  }
+  EXPECT_GE(options, 40U) << "the options of --help are read otherwise";
+}
+
 TEST_F(RuntimeProgram, NumbersAreNumbers) {
-  const Program programs[] = {
-      {"qgen-run", {}, {"q8ta_relu"}},
-      {"qgen-tune", {}, {}},
-      {"qgen-tune", {"show"}, {}},
-      {"qgen-tune", {"forget"}, {"--all"}},
-      {"qgen-info", {}, {}},
-      {"qgen-model", {"run"}, {"no.onnx"}},
-      {"qgen-model", {"check"}, {"no.onnx"}},
-      {"qgen-model", {"compile"}, {"no.onnx", "-o", "no.qgen"}},
-      {"../codegen/qgen", {}, {"specs", "-o", "out"}},
-  };
   size_t numbers = 0;
-  for (const Program& program : programs) {
+  for (const Program& program : kCommands) {
     Arguments asked = program.command;
     asked.emplace_back("--help");
     for (const Option& option : options_in(run(program.name, asked).out)) {

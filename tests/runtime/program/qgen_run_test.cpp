@@ -164,7 +164,8 @@ const Refusal kRefusals[] = {
      {"q8ta_relu", "--shape", "input=4:i8", "-s", "input_scale=1e39", "-s", "output_scale=1"},
      "input_scale is 1e+39, and must be a number within the range of f32, up to 3.4e38"},
     {"value_past_i8", with(kRelu, {"--shape", "input=4:i8=300"}),
-     "'300' cannot be held by i8, which would make it 127\n  hint: for example 4096x4096:f32, 1:f32=0.05, "
+     "--shape input: '300' cannot be held by i8, which would make it 127\n  hint: for example 4096x4096:f32, "
+     "1:f32=0.05, "
      "64x64:i8=-8..7"},
     // The cause comes first, and the problem's fields stay out of it.
     {"no_such_kernel", with(kRelu, {"--shape", "input=4:i8", "--kernel", "q8ta_unary.stridet.strided.flat1"}),

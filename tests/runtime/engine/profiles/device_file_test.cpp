@@ -186,6 +186,23 @@ device.yaml:10:1: error: 'name' is given twice
   hint: first in line 1)");
 }
 
+TEST(DeviceFile, RefusesLimitsThatNoDeviceHas) {
+  for (const auto& [lines, fault] : {
+           std::pair("subgroup: {size: 7}", "the subgroup size is 7"),
+           {"subgroup: {size: 32, least: 64, most: 128}", "the subgroup size 32 is not in the range from 64 to 128"},
+           {"subgroup: {size: 32, least: 64, most: 8}", "the subgroup size 32 is not in the range from 64 to 8"},
+           {"limits: {storage_buffer_alignment_bytes: 3}", "storage_buffer_alignment_bytes is 3"},
+           {"limits: {push_constants_bytes: 0}", "push_constants_bytes is 0"},
+           {"limits: {workgroup_size: [0, 1, 1]}", "workgroup_size is 0, 1, 1"},
+           {"vulkan: 9.9.9", "vulkan is '9.9.9'"},
+       }) {
+    EXPECT_NE(fault_of(std::string(kLeast) + lines + "\n").find(fault), std::string::npos) << lines;
+  }
+  EXPECT_EQ(fault_of(std::string(kLeast) + "subgroup: {size: 16, least: 8, most: 32}\n"), "");
+  EXPECT_NE(fault_of("name: \"\"\nkind: cpu\nvendor_id: 1\n").find("name is ''"), std::string::npos);
+  EXPECT_NE(fault_of("name: \"a\\nb\"\nkind: cpu\nvendor_id: 1\n").find("name is 'a\\nb'"), std::string::npos);
+}
+
 TEST(DeviceFile, KnowsTheFeatures) {
   const std::string fault = fault_of(std::string(kLeast) + "features: [shader_int8, shader_int9]\n");
   EXPECT_TRUE(fault.starts_with("device.yaml:4:25: error: unknown feature 'shader_int9'\n")) << fault;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -229,6 +230,35 @@ TEST_F(StoreTest, LeavesOutWhatNoMeasurementCanBe) {
   }
   execute(path(), "UPDATE problem SET key = 'sum n=' || char(27) WHERE key = 'sum n=1'");
   EXPECT_THAT(store->read(device_, {})->faults, ::testing::Contains(HasSubstr("its problem holds ")));
+}
+
+TEST_F(StoreTest, LeavesOutNumbersThatNoMeasurementHas) {
+  {
+    auto store = Store::open(path());
+    ASSERT_TRUE(store->add(device_, "name: A", std::vector{row("sum n=2", "sum.a", 5)}));
+  }
+  for (const char* change : {"samples = -1", "samples = 4294967296", "lost_clock = -9223372036854775807",
+                             "lost_clock = 1000", "is_cold = 2", "final_round = -1"}) {
+    execute(path(), std::string("UPDATE measurement SET is_cold = 0, final_round = 0, samples = 3, lost_clock = 0; ") +
+                        "UPDATE measurement SET " + change);
+    const auto found = Store::open_to_read(path())->read(device_, {});
+    ASSERT_TRUE(found) << change;
+    EXPECT_TRUE(found->rows.empty()) << change;
+    EXPECT_THAT(found->faults, ::testing::ElementsAre(HasSubstr(std::string(change).substr(0, 6)))) << change;
+  }
+}
+
+// The times of other devices stay.
+TEST_F(StoreTest, ADamagedProfileCostsItsDeviceAlone) {
+  {
+    auto store = Store::open(path());
+    ASSERT_TRUE(store->add(device_, "name: A", std::vector{row("sum n=2", "sum.a", 5)}));
+    ASSERT_TRUE(store->add({"03", "04", 1}, "name: B", std::vector{row("sum n=2", "sum.a", 5)}));
+  }
+  execute(path(), "UPDATE device SET profile = '' WHERE id = 2");
+  const auto devices = Store::open_to_read(path())->devices();
+  ASSERT_TRUE(devices);
+  EXPECT_EQ(fault_of_profile(devices->at(1)), "row 2 of the table 'device' has no profile of a device");
 }
 
 TEST_F(StoreTest, AddsNoSuchRow) {
@@ -461,10 +491,19 @@ TEST_F(StoreTest, RefusesWhatIsNoStore) {
   EXPECT_THAT(to_text(Store::open_existing(path()).error()), HasSubstr("there is no store"));
   std::ofstream(path())
       << "name: this is YAML, and long enough to be taken for a database's first page........................";
-  EXPECT_THAT(to_text(Store::open(path()).error()), HasSubstr("not a database"));
-  std::filesystem::remove(path());
+  const auto in_every_way = [&](const std::string& words) {
+    EXPECT_THAT(to_text(Store::open(path()).error()), HasSubstr(words));
+    EXPECT_THAT(to_text(Store::open_existing(path()).error()), HasSubstr(words));
+    EXPECT_THAT(to_text(Store::open_to_read(path()).error()), HasSubstr(words));
+    std::filesystem::remove(path());
+  };
+  in_every_way("' is no store: it is no SQLite file");
   std::filesystem::create_directory(path());
-  EXPECT_FALSE(Store::open(path()));
+  in_every_way(": it is a folder");
+  ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
+  in_every_way(": it is a named pipe");
+  std::filesystem::create_symlink(path(), path());
+  in_every_way("it is a symbolic link to");
   EXPECT_FALSE(Store::open("/proc/tuning.sqlite"));
 }
 
