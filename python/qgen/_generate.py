@@ -3,18 +3,18 @@
 """Tokens of language models, whose caches stay on the device."""
 from __future__ import annotations
 
-import os
 from ctypes import byref, c_int32, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Collection, Iterator, Sequence
 
-from ._device import Device
-from ._library import lib
+from ._device import Device, opened
+from ._handle import Handle
+from ._library import lib, path_bytes
 
 if TYPE_CHECKING:
     from ._types import Path
 
 
-class Generator:
+class Generator(Handle):
     """A language model of an ONNX file, with room for `capacity` tokens of each sequence (docs/language_models.md).
 
         generator = qgen.Generator("model.onnx", capacity=2048)
@@ -24,32 +24,34 @@ class Generator:
     Without a device, the first is opened.
     """
 
+    _FREE = "generator_free"
+
     def __init__(self, file: Path, device: Device | None = None, capacity: int = 2048) -> None:
-        self.device = device or Device()
-        self.handle = c_void_p()
-        lib.generator_load(self.device.handle, os.fsencode(file), capacity, byref(self.handle))
+        self.device, handle = opened(device), c_void_p()
+        lib.generator_load(self.device, path_bytes(file, "the file"), capacity, byref(handle))
+        super().__init__(handle, self.device.lock)
 
     @property
     def vocabulary(self) -> int:
         """How many tokens there are."""
-        return int(lib.generator_vocabulary(self.handle))
+        return int(lib.generator_vocabulary(self))
 
     def start(self, sequences: int = 1) -> None:
         """Forgets all tokens; the next ones are of so many sequences."""
-        lib.generator_start(self.handle, sequences)
+        lib.generator_start(self, sequences)
         self._sequences = sequences
 
     def feed(self, tokens: Sequence[Sequence[int]]) -> None:
         """Runs the model on further tokens of each sequence. Their numbers may differ in the first call after start()."""
         everything = [token for sequence in tokens for token in sequence]
-        lib.generator_feed(self.handle, (c_int32 * len(everything))(*everything),
+        lib.generator_feed(self, (c_int32 * len(everything))(*everything),
                            (c_size_t * len(tokens))(*map(len, tokens)), len(tokens))
 
     def next(self, top_k: int = 1, temperature: float = 1.0, seed: int = 0) -> list[int]:
         """The token after those fed, of each sequence: the most likely one, or drawn from the `top_k` most likely ones.
         With 0 it is drawn from all."""
         tokens = (c_int32 * max(getattr(self, "_sequences", 0), 1))()
-        lib.generator_next(self.handle, top_k, temperature, seed, tokens)
+        lib.generator_next(self, top_k, temperature, seed, tokens)
         return list(tokens)
 
     def generate(self, prompts: Sequence[Sequence[int]], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
@@ -76,7 +78,3 @@ class Generator:
             yield tokens[0]
             if tokens[0] in end: return
             if i + 1 < max_tokens: self.feed([tokens])
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            lib.generator_free(self.handle)

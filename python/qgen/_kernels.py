@@ -173,10 +173,10 @@ class _Loaded:
         self.groups = [call.groups_of(row) for row in rows]
         infos = (KernelInfo * len(rows))(*(self._info(call, row, block) for row, block in zip(rows, self.blocks)))
         handle = c_void_p()
-        lib.kernels_load(call.operator._device.handle, infos, len(rows), byref(handle))
+        lib.kernels_load(call.operator._device, infos, len(rows), byref(handle))
         self.device = Device._of(handle)
         self.tensors: dict[str, Tensor] = {name: self.device.tensor(array) for name, array in call.arrays.items()}
-        self._operands = (c_void_p * len(self.tensors))(*(tensor.handle for tensor in self.tensors.values()))
+        self._operands = (c_void_p * len(self.tensors))(*(tensor._as_parameter_ for tensor in self.tensors.values()))
 
     def _info(self, call: "Call", row: _Row, block: bytes) -> KernelInfo:
         kernel, described = row.kernel, call.operator._described
@@ -200,7 +200,7 @@ class _Loaded:
     def launch(self, kernel: str, runs: int, is_timed: bool) -> list[float]:
         index = self.rows[kernel]
         us = (c_double * runs)() if is_timed else None
-        lib.kernels_launch(self.device.handle, index, self._operands, len(self.tensors), self.blocks[index],
+        lib.kernels_launch(self.device, index, self._operands, len(self.tensors), self.blocks[index],
                            (c_uint32 * 3)(*self.groups[index]), runs, us)
         return list(us) if us is not None else []
 

@@ -6,6 +6,7 @@ The library is $QGEN_LIBRARY, else the one in this package, else the system's.
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -13,7 +14,7 @@ from ctypes import (POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64,
                     c_void_p)
 from typing import Any, Callable
 
-from ._errors import BY_CODE
+from ._errors import BY_CODE, InvalidArgument
 
 
 def path() -> str:
@@ -124,10 +125,28 @@ _PLAIN: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
+_UNLOCKED = contextlib.nullcontext()
+
+
+def _lock_of(arguments: tuple[Any, ...]) -> Any:
+    """That of the device which the first argument is, or belongs to (_handle.py)."""
+    locked = getattr(arguments[0], "locked", None) if arguments else None
+    return locked() if locked else _UNLOCKED
+
+
+def _locked(function: Any) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        with _lock_of(arguments):
+            return function(*arguments)
+
+    return call
+
+
 def _raising(function: Any) -> Callable[..., None]:
     def call(*arguments: Any) -> None:
         error = c_void_p()
-        code = function(*arguments, byref(error))
+        with _lock_of(arguments):
+            code = function(*arguments, byref(error))
         if code == 0:
             return
         message, hint = text(lib.error_message(error)), text(lib.error_hint(error))
@@ -148,10 +167,32 @@ class _Library:
         for name, (result, arguments) in _PLAIN.items():
             function = getattr(shared, "qgen_" + name)
             function.restype, function.argtypes = result, arguments
-            setattr(self, name, function)
+            setattr(self, name, _locked(function))
 
     def __getattr__(self, name: str) -> Any:  # set above
         raise AttributeError(name)
+
+
+def encoded(word: Any, name: str) -> bytes:
+    """A word as C takes it. `name`: what it is, for the error."""
+    if not isinstance(word, str):
+        raise InvalidArgument(f"{name} is {type(word).__name__} {word!r}, and must be a str")
+    if "\0" in word:
+        raise InvalidArgument(f"{name} {word!r} has a NUL character")
+    try:
+        return word.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{name} {word!r} cannot be encoded as UTF-8") from None
+
+
+def path_bytes(path: Any, name: str) -> bytes:
+    """A path as C takes it: a str, bytes or os.PathLike."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise InvalidArgument(f"{name} is {type(path).__name__} {path!r}, and must be a path")
+    raw = os.fsencode(path)
+    if b"\0" in raw:
+        raise InvalidArgument(f"{name} {path!r} has a NUL character")
+    return raw
 
 
 def text(raw: bytes | None) -> str:

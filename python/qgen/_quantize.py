@@ -23,10 +23,18 @@ def quantize(values: Any, axis: int | None = 0, bits: int = 8) -> tuple[Array, A
 
     `axis`: one scale for each index along it; None: one for all. `bits`: 8, or 4 for codes from -7 to 7.
     Codes are rounded half to even. A part of zeros has the scale 1.
+
+    Errors: qgen.InvalidArgument, if a value is not finite.
     """
     if bits not in (4, 8):
         raise InvalidArgument(f"{bits} bits", "use 4 or 8")
-    reals = np.asarray(values, np.float32)
+    try:
+        with np.errstate(over="ignore"):
+            reals = np.asarray(values, np.float32)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"the values are no array of numbers: {error}") from None
+    if not np.isfinite(reals).all():
+        raise InvalidArgument("a value is NaN or infinite, or too large for float32")
     others = tuple(d for d in range(reals.ndim) if axis is None or d != axis % reals.ndim)
     most = np.abs(reals).max(axis=others, keepdims=True) if reals.size else np.zeros_like(reals)
     greatest = 2 ** (bits - 1) - 1

@@ -19,8 +19,18 @@ Expected<const OperatorEntry*> operator_of(const qgen_call* call) {
 
 namespace {
 
-Done add_argument(MixedArguments& arguments, const qgen_argument& given) {
+bool is_output(const OperatorEntry& entry, std::string_view name) {
+  const auto info = std::ranges::find(entry.tensors, name, &TensorInfo::name);
+  return info != entry.tensors.end() && info->role == TensorInfo::Role::output;
+}
+
+Done add_argument(const OperatorEntry& entry, MixedArguments& arguments, const qgen_argument& given) {
   if (!given.name) return is_null("the name of an argument");
+  if (arguments.request.inputs.contains(given.name) || arguments.tensors.contains(given.name) ||
+      arguments.weights.contains(given.name))
+    return refused(std::string("'") + given.name + "' is given twice");
+  if (given.array && is_output(entry, given.name))
+    return refused(std::string("'") + given.name + "' is an output, and takes a tensor that is on the device");
   if (!!given.array + !!given.tensor + !!given.weight != 1)
     return refused(std::string("'") + given.name + "' needs an array, a tensor or a weight, and one of them");
   if (given.array) {
@@ -42,6 +52,7 @@ Done add_attribute(const OperatorEntry& entry, MixedArguments& arguments, const 
   if (!given.name || !given.value) return is_null("the name or the value of an attribute");
   const auto info = std::ranges::find(entry.attributes, std::string_view(given.name), &AttributeInfo::name);
   Attributes& attributes = arguments.request.attributes;
+  if (attributes.contains(given.name)) return refused(std::string("'") + given.name + "' is given twice");
   if (info == entry.attributes.end()) {
     attributes.insert_or_assign(given.name, std::string(given.value));
     return std::monostate{};
@@ -56,8 +67,10 @@ Done add_attribute(const OperatorEntry& entry, MixedArguments& arguments, const 
 
 Expected<MixedArguments> arguments_of(const OperatorEntry& entry, const qgen_call& call) {
   MixedArguments arguments;
+  if (!call.arguments && call.argument_count != 0) return is_null("the call's arguments");
+  if (!call.attributes && call.attribute_count != 0) return is_null("the call's attributes");
   for (size_t i = 0; i < call.argument_count; ++i) {
-    if (Done added = add_argument(arguments, call.arguments[i]); !added) return added.error();
+    if (Done added = add_argument(entry, arguments, call.arguments[i]); !added) return added.error();
   }
   for (size_t i = 0; i < call.attribute_count; ++i) {
     if (Done added = add_attribute(entry, arguments, call.attributes[i]); !added) return added.error();

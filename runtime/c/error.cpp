@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include "common/text.h"
 #include "common/version.h"
 #include "runtime/c/objects.h"
 
@@ -20,7 +21,8 @@ qgen_code code_of(Error::Kind kind) {
 }  // namespace
 
 qgen_code failed(const Error& why, qgen_error** error) {
-  if (error) *error = new (std::nothrow) qgen_error{why};
+  // A text may have names from a file. Whoever prints it has no terminal to lose.
+  if (error) *error = new (std::nothrow) qgen_error{{why.kind, printable_lines(why.message), printable_lines(why.hint)}};
   return code_of(why.kind);
 }
 

@@ -85,6 +85,7 @@ Done load_our_file(qgen_device& device, const std::string& path, qgen_model** mo
 }
 
 Done load(qgen_device& device, const std::string& path, qgen_model** model) {
+  if (Done file = check_is_file(path); !file) return file;
   return of_file(path, is_our_file(path) ? load_our_file(device, path, model)
                                          : load_imported(device, onnx::import_model(path), model));
 }
@@ -100,6 +101,7 @@ Expected<Inputs> inputs_of(const qgen_argument* given, size_t count) {
   Inputs inputs;
   for (size_t i = 0; i < count; ++i) {
     if (!given[i].name) return is_null("the name of an input");
+    if (inputs.shapes.contains(given[i].name)) return refused(std::string("'") + given[i].name + "' is given twice");
     if (given[i].tensor) {
       const auto tensor = on_device(given[i].tensor);
       if (!tensor) return tensor.error();

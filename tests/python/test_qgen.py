@@ -2,13 +2,16 @@
 # SPDX-FileCopyrightText: qgen authors
 """The Python package on a driver. MODEL is examples/picture/scenes.onnx; test_operators.py calls each operator."""
 import contextlib
+import copy
 import io
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -91,6 +94,112 @@ class TestOperators(unittest.TestCase):
         y = dev.softmax(dev.tensor(np.ones((2, 2), np.float32)))
         del dev
         np.testing.assert_allclose(y.numpy(), 0.5)
+
+
+class TestHandles(unittest.TestCase):
+    """What a Python object that owns memory of a device does not do."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dev = qgen.Device()
+        cls.x = np.arange(-16, 16, dtype=np.float32).reshape(4, 8)
+
+    def test_is_not_copied(self):
+        for owner in (self.dev, self.dev.tensor(self.x), self.dev.weight(np.ones((4, 8), np.int8)),
+                      qgen.Model(MODEL, self.dev)):
+            for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "cannot be copied or pickled"):
+                    copied(owner)
+
+    def test_threads_share_a_device(self):
+        expected, got = self.dev.softmax(self.x), []
+
+        def run():
+            for _ in range(10):
+                kept = self.dev.softmax(self.dev.tensor(self.x))
+                got.append(np.array_equal(self.dev.softmax(self.x), expected) and
+                           np.array_equal(kept.numpy(), expected))
+
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(got, [True] * 40)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork here")
+    def test_another_process_is_told(self):
+        tensor, (read, write) = self.dev.tensor(self.x), os.pipe()
+        child = os.fork()
+        if child == 0:
+            messages = []
+            for use in (lambda: self.dev.softmax(self.x), tensor.numpy):
+                try:
+                    use()
+                except qgen.InvalidArgument as error:
+                    messages.append(error.message)
+            os.write(write, "\n".join(messages).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            self.assertEqual(pipe.read(), "this Device belongs to the process that opened its device\n"
+                                          "this Tensor belongs to the process that opened its device")
+        np.testing.assert_array_equal(tensor.numpy(), self.x)
+
+
+class TestArguments(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dev = qgen.Device()
+        cls.x = np.arange(-16, 16, dtype=np.float32).reshape(4, 8)
+
+    def refused(self, words, call):
+        with self.assertRaises(qgen.InvalidArgument) as caught:
+            call()
+        self.assertIn(words, str(caught.exception))
+
+    def test_big_endian_arrays_are_converted(self):
+        swapped = self.x.astype(">f4")
+        np.testing.assert_array_equal(self.dev.softmax(swapped), self.dev.softmax(self.x))
+        np.testing.assert_array_equal(self.dev.tensor(swapped).numpy(), self.x)
+
+    def test_an_array_of_no_dimension_is_a_number(self):
+        codes = np.arange(-16, 16, dtype=np.int8).reshape(4, 8)
+        np.testing.assert_array_equal(self.dev.q8ta_relu(codes, input_scale=np.array(1.0), output_scale=1),
+                                      np.maximum(codes, 0))
+
+    def test_wrong_kinds_are_named(self):
+        run, x = self.dev.run, self.x
+        self.refused("the inputs are NoneType", lambda: run("softmax", None))
+        self.refused("the inputs are list", lambda: run("softmax", [x]))
+        self.refused("the operator is NoneType", lambda: run(None, {"input": x}))
+        self.refused("the name of an input is int 3", lambda: run("softmax", {3: x}))
+        self.refused("the kernel is int 3", lambda: run("softmax", {"input": x}, kernel=3))
+        self.refused("'input' is no array", lambda: self.dev.softmax([[1, 2], [3]]))
+        self.refused("'output' is an output", lambda: self.dev.softmax(x, output=np.zeros_like(x)))
+        self.refused("must be a qgen.Device", lambda: qgen.Model(MODEL, "cpu"))
+        self.refused("the graph has no input 'nope'", lambda: qgen.Model(MODEL, self.dev).run({"nope": x}))
+
+    def test_a_nul_ends_no_text(self):
+        self.refused("has a NUL", lambda: qgen.Device("0\0"))
+        self.refused("has a NUL", lambda: qgen.Model(MODEL + "\0", self.dev))
+        self.refused("has a NUL", lambda: self.dev.run("softmax", {"input": self.x}, kernel="\0"))
+        self.refused("UTF-8", lambda: qgen.Device("\udcff"))
+
+    def test_a_pipe_is_no_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(os.path.join(folder, "pipe"))
+            self.refused("it is a named pipe", lambda: qgen.Model(os.path.join(folder, "pipe"), self.dev))
+
+    def test_a_store_that_is_not_there(self):
+        with self.assertRaisesRegex(qgen.NotFound, "there is no store 'nope'"):
+            self.dev.use_times("nope")
+        self.refused("must be a path", lambda: self.dev.use_times(None))
+
+    def test_only_finite_values_are_quantized(self):
+        for values in ([np.nan], [np.inf, 1], [1e39], None):
+            self.refused("NaN or infinite", lambda values=values: qgen.quantize(values))
 
 
 class TestModel(unittest.TestCase):

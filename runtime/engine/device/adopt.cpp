@@ -31,7 +31,7 @@ Done check_version(uint32_t api_version) {
 }
 
 Done check_handles(const AdoptInfo& info) {
-  const auto refuse = [](std::string_view what) { return refused(fmt::format("AdoptInfo::{} is null", what)); };
+  const auto refuse = [](std::string_view what) { return refused(fmt::format("the field '{}' is null", what)); };
   if (!info.instance) return refuse("instance");
   if (!info.physical_device) return refuse("physical_device");
   if (!info.get_instance_proc_addr) return refuse("get_instance_proc_addr");
@@ -85,9 +85,9 @@ Expected<DeviceProfile> profile_of(const AdoptInfo& info) {
 }
 
 Expected<Device> Device::adopt(const AdoptInfo& info) {
-  if (!info.device) return refused("AdoptInfo::device is null");
+  if (!info.device) return refused("the field 'device' is null");
   if (!info.lock_queue != !info.unlock_queue)
-    return refused("AdoptInfo::lock_queue and unlock_queue go together, and one of them is missing");
+    return refused("the fields 'lock_queue' and 'unlock_queue' go together, and one of them is missing");
   auto instance = adopt_instance(info);
   if (!instance) return instance.error();
   const vulkan::ExtensionSet extensions = vulkan::enabled_extensions(*info.created_with);

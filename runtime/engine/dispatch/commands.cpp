@@ -146,7 +146,7 @@ struct Commands::State {
 
   Done check_is_begun() const {
     if (into) return std::monostate{};
-    return refused("these commands were not begun", "begin() them with a command buffer in the recording state");
+    return refused("these commands were not begun", "begin them with a command buffer in the recording state");
   }
 
   void enter() {
@@ -250,8 +250,8 @@ struct Commands::State {
     if (begin > available || bytes > available - begin) {
       return refused(
           fmt::format("the arena of {} bytes is full: {} are taken, and {} more are needed", available, begin, bytes),
-          "make it larger: a frame takes buffer_bytes() of each tensor and scratch_bytes() of each choice, "
-          "each rounded up to kTensorAlignment");
+          "make it larger: a frame takes the bytes of each tensor and of the scratch of each choice, each rounded up to "
+          "the alignment of tensors");
     }
     arena_used = begin + bytes;
     return begin;

@@ -110,7 +110,7 @@ Done dispatch::check_is_from(const Allocator& allocator, const DeviceTensor::Mem
   if (!memory.allocator) return moved_from("tensor");
   return Error{Error::Kind::invalid_argument,
                fmt::format("a tensor of {} {} belongs to another executor", name(memory.dtype), to_text(memory.shape)),
-               "download() it there and upload() it here"};
+               "copy it through host memory"};
 }
 
 std::shared_ptr<DeviceTensor::Memory> dispatch::described(const SharedAllocator& allocator, DType dtype,
@@ -256,15 +256,15 @@ Done Executor::State::read_bytes(const DeviceTensor::Memory& memory, std::span<s
 namespace {
 
 Done check_lent(const DeviceProfile& device, const LentBuffer& lent, const DeviceTensor::Memory& memory) {
-  if (!lent.buffer) return refused("LentBuffer::buffer is null");
+  if (!lent.buffer) return refused("the lent buffer is null");
   if (lent.offset % device.storage_buffer_alignment_bytes != 0) {
-    return refused(fmt::format("LentBuffer::offset is {}, and '{}' binds buffers from multiples of {} on", lent.offset,
+    return refused(fmt::format("the lent buffer's offset is {}, and '{}' binds buffers from multiples of {} on", lent.offset,
                                device.name, device.storage_buffer_alignment_bytes));
   }
   if (memory.tensor_bytes <= lent.bytes) return std::monostate{};
-  return refused(fmt::format("{} {} takes {} bytes as {}, and LentBuffer::bytes is {}", name(memory.dtype),
+  return refused(fmt::format("{} {} takes {} bytes as {}, and the lent buffer has {}", name(memory.dtype),
                              to_text(memory.shape), memory.tensor_bytes, name(memory.layout), lent.bytes),
-                 "kernels write whole 16 bytes: ask buffer_bytes()");
+                 "kernels write whole 16 bytes, so a tensor takes a multiple of 16");
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ VkResult Submission::wait() {
 Done Submission::check_may_submit() const {
   if (!device_->queue) {
     return Error{Error::Kind::unsupported, "the device was lent without a queue, so qgen submits nothing to it",
-                 "give AdoptInfo::queue, or record into a command buffer of your own"};
+                 "lend a queue too, or record into a command buffer of your own"};
   }
   if (!is_broken_) return std::monostate{};
   return Error{Error::Kind::device, "an earlier submission failed or did not end, so nothing more is submitted",

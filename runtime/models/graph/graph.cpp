@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include "common/nearest.h"
 #include "runtime/models/graph/graph.h"
 
 #include <fmt/format.h>
@@ -139,19 +140,30 @@ class Inference {
     return check_host_tensor(*value.data, fmt::format("constant '{}'", value.name));
   }
 
-  Done bind_inputs(const InputShapes& shapes) {
+  // A name that the graph does not have is reported first: it may be the misspelt name of an input.
+  Done check_names(const InputShapes& shapes) const {
     std::set<std::string_view> names;
     for (const ValueId id : graph_.inputs) {
       if (id >= graph_.values.size()) return refused(fmt::format("there is no value {}", id));
+      const std::string& name = graph_.values[id].name;
+      if (!names.insert(name).second) return refused(fmt::format("two inputs are called '{}'", name));
+    }
+    for (const auto& [name, shape] : shapes) {
+      if (!names.contains(name))
+        return refused(fmt::format("the graph has no input '{}'", name),
+                       did_you_mean(name, std::vector<std::string_view>(names.begin(), names.end())));
+    }
+    return std::monostate{};
+  }
+
+  Done bind_inputs(const InputShapes& shapes) {
+    if (Done known = check_names(shapes); !known) return known;
+    for (const ValueId id : graph_.inputs) {
       const Value& value = graph_.values[id];
-      if (!names.insert(value.name).second) return refused(fmt::format("two inputs are called '{}'", value.name));
       const auto given = shapes.find(value.name);
       auto shape = bound_shape(value, given == shapes.end() ? nullptr : &given->second);
       if (!shape) return shape.error();
       if (Done known = know(id, {value.dtype, *std::move(shape)}); !known) return known;
-    }
-    for (const auto& [name, shape] : shapes) {
-      if (!names.contains(name)) return refused(fmt::format("the graph has no input '{}'", name));
     }
     return std::monostate{};
   }

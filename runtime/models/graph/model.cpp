@@ -166,7 +166,7 @@ bool Model::has_same_kernels(const Schedule& schedule) const {
 
 Expected<Compiled> Model::compiled() const {
   if (!shared_) return moved_from("model");
-  if (ready_.empty()) return refused("the model is prepared for no shapes", "prepare() it first");
+  if (ready_.empty()) return refused("the model is prepared for no shapes", "run it first");
   if (!shared_->graph.states.empty()) return refused("a model with states cannot be compiled");
   const std::lock_guard lock(shared_->mutex);
   const Schedule& schedule = ready_.front().prepared->schedule();

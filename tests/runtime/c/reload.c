@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
    SPDX-FileCopyrightText: qgen authors
 
-   qgen_device_reload(), and kernels of the caller, from C99.
+   qgen_device_reload(), kernels of the caller, and calls that lack what they count, from C99.
 
      c_reload KERNELS.blob NOT_A_BLOB MODULE.spv
 
@@ -122,6 +122,24 @@ static void test_kernels(qgen_device* device, const char* path) {
   qgen_device_free(with);
 }
 
+static void test_calls_without_arrays(qgen_device* device) {
+  qgen_error* error = NULL;
+  qgen_results* results = NULL;
+  const float values[4] = {0, 1, 2, 3};
+  const int64_t shape[] = {1, 4};
+  const qgen_array x = {"f32", 2, shape, values, sizeof values};
+  const qgen_argument twice[] = {{"input", &x, NULL, NULL}, {"input", &x, NULL, NULL}};
+  const qgen_argument output[] = {{"input", &x, NULL, NULL}, {"output", &x, NULL, NULL}};
+  qgen_call call = {"softmax", NULL, 1, NULL, 0, NULL};
+  expect_error(qgen_run(device, &call, &results, &error), QGEN_INVALID_ARGUMENT, &error, "the call's arguments");
+  call = (qgen_call){"softmax", twice, 1, NULL, 3, NULL};
+  expect_error(qgen_run(device, &call, &results, &error), QGEN_INVALID_ARGUMENT, &error, "the call's attributes");
+  call = (qgen_call){"softmax", twice, 2, NULL, 0, NULL};
+  expect_error(qgen_run(device, &call, &results, &error), QGEN_INVALID_ARGUMENT, &error, "'input' is given twice");
+  call = (qgen_call){"softmax", output, 2, NULL, 0, NULL};
+  expect_error(qgen_run(device, &call, &results, &error), QGEN_INVALID_ARGUMENT, &error, "'output' is an output");
+}
+
 int main(int argc, char** argv) {
   expect(argc == 4, "KERNELS.blob NOT_A_BLOB MODULE.spv");
   qgen_error* error = NULL;
@@ -129,6 +147,7 @@ int main(int argc, char** argv) {
   check(qgen_device_open("", &device, &error), &error);
   test_kernels(device, argv[3]);
   test_reload(device, argv[1], argv[2]);
+  test_calls_without_arrays(device);
   qgen_device_free(device);
   return 0;
 }

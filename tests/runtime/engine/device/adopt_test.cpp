@@ -82,11 +82,11 @@ TEST_F(AdoptTest, SaysWhatIsMissing) {
   };
   static constexpr VkDeviceCreateInfo kNothingEnabled{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
   constexpr Case kCases[] = {
-      {"AdoptInfo::instance is null", [](AdoptInfo& info) { info.instance = nullptr; }},
-      {"AdoptInfo::physical_device is null", [](AdoptInfo& info) { info.physical_device = nullptr; }},
-      {"AdoptInfo::device is null", [](AdoptInfo& info) { info.device = nullptr; }},
-      {"AdoptInfo::get_instance_proc_addr is null", [](AdoptInfo& info) { info.get_instance_proc_addr = nullptr; }},
-      {"AdoptInfo::created_with is null", [](AdoptInfo& info) { info.created_with = nullptr; }},
+      {"the field 'instance' is null", [](AdoptInfo& info) { info.instance = nullptr; }},
+      {"the field 'physical_device' is null", [](AdoptInfo& info) { info.physical_device = nullptr; }},
+      {"the field 'device' is null", [](AdoptInfo& info) { info.device = nullptr; }},
+      {"the field 'get_instance_proc_addr' is null", [](AdoptInfo& info) { info.get_instance_proc_addr = nullptr; }},
+      {"the field 'created_with' is null", [](AdoptInfo& info) { info.created_with = nullptr; }},
       {"the instance was made for Vulkan 1.0, and qgen needs 1.1",
        [](AdoptInfo& info) { info.api_version = VK_API_VERSION_1_0; }},
       {"the device was made without maintenance4",
@@ -100,7 +100,7 @@ TEST_F(AdoptTest, SaysWhatIsMissing) {
          info.api_version = VK_API_VERSION_1_2;
        }},
       {"queue family 1000 of", [](AdoptInfo& info) { info.queue_family = 1000; }},
-      {"lock_queue and unlock_queue go together", [](AdoptInfo& info) { info.lock_queue = [] {}; }},
+      {"the fields 'lock_queue' and 'unlock_queue' go together", [](AdoptInfo& info) { info.lock_queue = [] {}; }},
   };
   for (const Case& row : kCases) {
     Lease lease(device());

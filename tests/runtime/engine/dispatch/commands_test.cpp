@@ -302,11 +302,11 @@ TEST_P(CommandsTest, WrapsRangesOfABuffer) {
   const auto host = executor().download(*part);
   ASSERT_TRUE(host) << to_text(host.error());
   EXPECT_EQ(host->as<int32_t>()[0], 64);
-  EXPECT_EQ(wrap({nullptr, 0, 128}, {32}).error().message, "LentBuffer::buffer is null");
+  EXPECT_EQ(wrap({nullptr, 0, 128}, {32}).error().message, "the lent buffer is null");
   EXPECT_TEXT(wrap({all.buffer, 0, 100}, {26}).error().message,
-              "i32 [26] takes 112 bytes as strided, and LentBuffer::bytes is 100");
+              "i32 [26] takes 112 bytes as strided, and the lent buffer has 100");
   if (alignment > 4) {
-    EXPECT_THAT(wrap({all.buffer, 4, 128}, {32}).error().message, ::testing::HasSubstr("LentBuffer::offset is 4"));
+    EXPECT_THAT(wrap({all.buffer, 4, 128}, {32}).error().message, ::testing::HasSubstr("the lent buffer's offset is 4"));
   }
 }
 
