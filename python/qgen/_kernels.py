@@ -17,6 +17,7 @@ import struct
 import tempfile
 import time
 from ctypes import POINTER, byref, c_char_p, c_double, c_uint32, c_void_p
+from operator import index as as_index
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Union
 
 import numpy as np
@@ -154,10 +155,10 @@ def _packed(operator: dict[str, Any], members: list[dict[str, Any]], problem: Ma
         if len(values) != field["count"] or member["bytes"] != 4 * len(values):
             raise InvalidArgument(f"problem field '{member['field']}' takes {field['count']} values of 4 bytes")
         letter = {"u32": "I", "i32": "i", "f32": "f"}[field["type"]]
-        convert: Callable[[Any], Any] = float if letter == "f" else int
+        convert: Callable[[Any], Any] = float if letter == "f" else as_index
         try:
             struct.pack_into(f"<{len(values)}{letter}", block, member["offset"], *map(convert, values))
-        except struct.error:
+        except (struct.error, TypeError, ValueError, OverflowError):
             message = f"problem field '{member['field']}' is {value}, which is no {field['type']}"
             raise InvalidArgument(message) from None
     return bytes(block)

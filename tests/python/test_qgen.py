@@ -197,6 +197,14 @@ class TestArguments(unittest.TestCase):
             self.dev.use_times("nope")
         self.refused("must be a path", lambda: self.dev.use_times(None))
 
+    def test_a_field_takes_a_number_of_its_type(self):
+        from qgen._kernels import _packed
+        described = {"problem": [{"name": "n", "type": "u32", "count": 1}, {"name": "a", "type": "f32", "count": 1}]}
+        members = [{"field": "n", "offset": 0, "bytes": 4}, {"field": "a", "offset": 4, "bytes": 4}]
+        self.assertEqual(_packed(described, members, {"n": np.int64(3), "a": 1}), b"\3\0\0\0\0\0\x80?")
+        for n, a, name in ((8.5, 1, "n"), (-1, 1, "n"), ("x", 1, "n"), (1, "x", "a"), (1, None, "a")):
+            self.refused(f"problem field '{name}'", lambda n=n, a=a: _packed(described, members, {"n": n, "a": a}))
+
     def test_only_finite_values_are_quantized(self):
         for values in ([np.nan], [np.inf, 1], [1e39], None):
             self.refused("NaN or infinite", lambda values=values: qgen.quantize(values))
