@@ -155,7 +155,8 @@ def _packed(operator: dict[str, Any], members: list[dict[str, Any]], problem: Ma
         if len(values) != field["count"] or member["bytes"] != 4 * len(values):
             raise InvalidArgument(f"problem field '{member['field']}' takes {field['count']} values of 4 bytes")
         letter = {"u32": "I", "i32": "i", "f32": "f"}[field["type"]]
-        convert: Callable[[Any], Any] = float if letter == "f" else as_index
+        converters: dict[str, Callable[[Any], Any]] = {"f": float}
+        convert = converters.get(letter, as_index)
         try:
             struct.pack_into(f"<{len(values)}{letter}", block, member["offset"], *map(convert, values))
         except (struct.error, TypeError, ValueError, OverflowError):
