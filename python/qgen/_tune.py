@@ -75,6 +75,8 @@ def tune(problems: str | Sequence[Problem], inputs: Mapping[str, Any] | None = N
 
 def _request(op: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any] | None = None) -> list[str]:
     """qgen-tune's arguments for a problem."""
+    if not inputs:
+        raise InvalidArgument(f"'{op}' is given no inputs", "their shapes are the problem")
     request = ["--operator", op]
     for name, value in inputs.items():
         array = as_numpy(value, name)

@@ -261,6 +261,10 @@ class TestGenerator(unittest.TestCase):
 
 
 class TestTuning(unittest.TestCase):
+    def test_a_problem_has_inputs(self):
+        with self.assertRaisesRegex(qgen.InvalidArgument, "'softmax' is given no inputs"):
+            qgen.tune("softmax", {}, budget=1)
+
     def test_times_are_chosen_by(self):
         x = np.ones((16, 64), np.int8)
         scales = {"input_scale": 0.5, "output_scale": 0.5}
