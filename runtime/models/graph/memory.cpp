@@ -3,7 +3,6 @@
 #include "runtime/models/graph/memory.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -67,10 +66,16 @@ std::optional<Neighbours> neighbours_of(std::span<const Lifetime> tensors) {
   return neighbours;
 }
 
+// Where a tensor of `bytes` begins in free memory from `begin` on, if no tensor may be in two buffers.
+uint64_t within_a_buffer(uint64_t begin, uint64_t bytes, uint64_t buffer_bytes) {
+  if (buffer_bytes == 0 || begin / buffer_bytes == (begin + bytes - 1) / buffer_bytes) return begin;
+  return aligned(begin, buffer_bytes);
+}
+
 class Arena {
  public:
-  Arena(std::span<const Lifetime> tensors, Neighbours neighbours)
-      : tensors_(tensors), neighbours_(std::move(neighbours)), offsets_(tensors.size()) {}
+  Arena(std::span<const Lifetime> tensors, Neighbours neighbours, uint64_t buffer_bytes)
+      : tensors_(tensors), neighbours_(std::move(neighbours)), buffer_bytes_(buffer_bytes), offsets_(tensors.size()) {}
 
   // Places all in this order, and gives the arena's size.
   uint64_t place(std::span<const uint32_t> order) {
@@ -102,17 +107,20 @@ class Arena {
     const uint64_t bytes = tensors_[tensor].bytes;
     uint64_t best = 0, best_gap = std::numeric_limits<uint64_t>::max(), free_from = 0;
     for (const auto& [begin, end] : taken_) {
-      if (begin >= free_from + bytes && begin - free_from < best_gap) {
-        best = free_from;
+      const uint64_t first = within_a_buffer(free_from, bytes, buffer_bytes_);
+      if (begin >= first + bytes && begin - free_from < best_gap) {
+        best = first;
         best_gap = begin - free_from;
       }
       free_from = std::max(free_from, end);
     }
-    return best_gap == std::numeric_limits<uint64_t>::max() ? free_from : best;
+    if (best_gap != std::numeric_limits<uint64_t>::max()) return best;
+    return within_a_buffer(free_from, bytes, buffer_bytes_);
   }
 
   std::span<const Lifetime> tensors_;
   Neighbours neighbours_;
+  uint64_t buffer_bytes_;
   std::vector<uint64_t> offsets_;
   std::vector<bool> is_placed_;
   std::vector<std::pair<uint64_t, uint64_t>> taken_;  // from, to; of one placement
@@ -121,7 +129,7 @@ class Arena {
 void place_by_size(std::span<const Lifetime> tensors, Neighbours neighbours, MemoryPlan& plan) {
   std::vector<uint32_t> order =
       sorted_tensors(tensors, [](const Lifetime& a, const Lifetime& b) { return a.bytes > b.bytes; });
-  Arena arena(tensors, std::move(neighbours));
+  Arena arena(tensors, std::move(neighbours), plan.buffer_bytes);
   plan.bytes = arena.place(order);
   plan.offsets = arena.offsets();
   const size_t most_swaps = std::min(kMostSwaps, kMostLooks / std::max<size_t>(arena.looks(), 1));
@@ -144,20 +152,26 @@ void place_by_size(std::span<const Lifetime> tensors, Neighbours neighbours, Mem
 // The free bytes, below an end that grows when no free run is large enough.
 class Gaps {
  public:
+  explicit Gaps(uint64_t buffer_bytes) : buffer_bytes_(buffer_bytes) {}
+
   // In the smallest run that holds them.
   uint64_t take(uint64_t bytes) {
-    const auto found = by_size_.lower_bound({bytes, 0});
-    if (found != by_size_.end()) {
-      const auto [size, begin] = *found;
-      remove(begin, size);
-      if (size > bytes) add(begin + bytes, size - bytes);
+    for (auto found = by_size_.lower_bound({bytes, 0}); found != by_size_.end(); ++found) {
+      const auto [size, from] = *found;
+      const uint64_t begin = within_a_buffer(from, bytes, buffer_bytes_);
+      if (begin + bytes > from + size) continue;
+      remove(from, size);
+      if (begin > from) add(from, begin - from);
+      if (from + size > begin + bytes) add(begin + bytes, from + size - begin - bytes);
       return begin;
     }
-    uint64_t begin = end_;
+    uint64_t from = end_;
     if (!by_begin_.empty() && by_begin_.rbegin()->first + by_begin_.rbegin()->second == end_) {
-      begin = by_begin_.rbegin()->first;
-      remove(begin, end_ - begin);
+      from = by_begin_.rbegin()->first;
+      remove(from, end_ - from);
     }
+    const uint64_t begin = within_a_buffer(from, bytes, buffer_bytes_);
+    if (begin > from) add(from, begin - from);
     end_ = begin + bytes;
     return begin;
   }
@@ -195,11 +209,12 @@ class Gaps {
 
   std::map<uint64_t, uint64_t> by_begin_;            // sizes
   std::set<std::pair<uint64_t, uint64_t>> by_size_;  // size, begin
+  uint64_t buffer_bytes_;
   uint64_t end_ = 0;
 };
 
 void place_by_time(std::span<const Lifetime> tensors, MemoryPlan& plan) {
-  Gaps gaps;
+  Gaps gaps(plan.buffer_bytes);
   std::set<std::pair<uint32_t, uint32_t>> live;  // last step, tensor
   plan.offsets.resize(tensors.size());
   for (const uint32_t tensor : by_begin(tensors)) {
@@ -214,16 +229,28 @@ void place_by_time(std::span<const Lifetime> tensors, MemoryPlan& plan) {
   plan.bytes = gaps.end();
 }
 
+void place_all(std::span<const Lifetime> tensors, MemoryPlan& plan) {
+  if (auto neighbours = neighbours_of(tensors)) place_by_size(tensors, *std::move(neighbours), plan);
+  else place_by_time(tensors, plan);
+}
+
 }  // namespace
 
-MemoryPlan plan_memory(std::span<const Lifetime> tensors, uint64_t alignment) {
+MemoryPlan plan_memory(std::span<const Lifetime> tensors, uint64_t alignment, uint64_t most_bytes) {
   std::vector<Lifetime> rounded(tensors.begin(), tensors.end());
   for (Lifetime& tensor : rounded) tensor.bytes = aligned(tensor.bytes, alignment);
   MemoryPlan plan;
+  uint64_t largest = 0;
   plan.lower_bound = bound_of(rounded);
-  for (const Lifetime& tensor : rounded) plan.naive += tensor.bytes;
-  if (auto neighbours = neighbours_of(rounded)) place_by_size(rounded, *std::move(neighbours), plan);
-  else place_by_time(rounded, plan);
+  for (const Lifetime& tensor : rounded) {
+    plan.naive += tensor.bytes;
+    largest = std::max(largest, tensor.bytes);
+  }
+  place_all(rounded, plan);
+  if (plan.bytes <= most_bytes) return plan;
+  plan.buffer_bytes = std::max(most_bytes / alignment * alignment, largest);
+  place_all(rounded, plan);
+  if (plan.bytes <= plan.buffer_bytes) plan.buffer_bytes = 0;
   return plan;
 }
 

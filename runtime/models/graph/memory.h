@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -28,15 +29,20 @@ struct Lifetime {
 struct MemoryPlan {
   std::vector<uint64_t> offsets;  // one a tensor, multiples of the alignment
   uint64_t bytes = 0;             // of the arena
-  uint64_t lower_bound = 0;       // the most bytes that live at one step: no arena is smaller
-  uint64_t naive = 0;             // each tensor in separate memory
+  // The arena is several buffers of this size, the last of which may be smaller, and no tensor is in two of them.
+  // 0: it is one buffer.
+  uint64_t buffer_bytes = 0;
+  uint64_t lower_bound = 0;  // the most bytes that live at one step: no arena is smaller
+  uint64_t naive = 0;        // each tensor in separate memory
 };
 
 constexpr uint64_t aligned(uint64_t bytes, uint64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-// Sizes are rounded up to the alignment first.
-MemoryPlan plan_memory(std::span<const Lifetime> tensors, uint64_t alignment);
+// Sizes are rounded up to the alignment first. An arena of more than `most_bytes` is cut into buffers of `most_bytes`, or
+// of the largest tensor if that is larger.
+MemoryPlan plan_memory(std::span<const Lifetime> tensors, uint64_t alignment,
+                       uint64_t most_bytes = std::numeric_limits<uint64_t>::max());
 
 }  // namespace qgen::graph

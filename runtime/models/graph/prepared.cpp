@@ -20,32 +20,29 @@ class Binder {
 
   // `lent`: the caller's arena; null: one is allocated.
   Done place(const DeviceTensor* lent) {
-    const auto size = static_cast<int64_t>(std::max<uint64_t>(schedule_.memory.bytes, 1));
-    auto arena = lent ? Expected<DeviceTensor>(DeviceTensor(lent->shared_memory()))
-                      : context_.executor.allocate(DType::u8, {size}, Storage::buffer);
-    if (!arena) return arena.error();
+    if (Done allocated = allocate(lent); !allocated) return allocated;
     for (size_t i = 0; i < schedule_.tensors.size(); ++i) {
-      auto tensor = placed(*arena, i);
+      auto tensor = placed(i);
       if (!tensor) return tensor.error();
       tensors_.push_back(*std::move(tensor));
     }
     for (const Step& step : schedule_.steps) {
       if (!step.scratch) continue;
       const auto bytes = static_cast<int64_t>(scratch_bytes(*step.choice));
-      auto scratch = context_.executor.place(*arena, schedule_.memory.offsets[*step.scratch], DType::u8, Shape{bytes});
+      auto scratch = in_arena(schedule_.memory.offsets[*step.scratch], DType::u8, Shape{bytes});
       if (!scratch) return scratch.error();
       scratch_.emplace(*step.scratch, *std::move(scratch));
     }
     return std::monostate{};
   }
 
-  Expected<DeviceTensor> placed(const DeviceTensor& arena, size_t tensor) {
+  Expected<DeviceTensor> placed(size_t tensor) {
     const PlacedValue& lies = schedule_.tensors[tensor];
     const TensorDesc& value = schedule_.values[lies.value];
     const uint32_t root = lies.alias_of == PlacedValue::kNone ? static_cast<uint32_t>(tensor) : lies.alias_of;
     if (const auto state = std::ranges::find(schedule_.states, root); state != schedule_.states.end())
       return state_view(static_cast<size_t>(state - schedule_.states.begin()), value);
-    return context_.executor.place(arena, schedule_.memory.offsets[tensor], value.dtype, value.shape, lies.layout);
+    return in_arena(schedule_.memory.offsets[tensor], value.dtype, value.shape, lies.layout);
   }
 
   // Uploads the constants that the step reads.
@@ -67,6 +64,27 @@ class Binder {
   std::vector<DeviceTensor> tensors() && { return std::move(tensors_); }
 
  private:
+  // A caller's arena is one buffer.
+  Done allocate(const DeviceTensor* lent) {
+    const MemoryPlan& plan = schedule_.memory;
+    buffer_bytes_ = lent ? 0 : plan.buffer_bytes;
+    if (lent) arena_.push_back(DeviceTensor(lent->shared_memory()));
+    for (uint64_t begin = 0; !lent && begin < std::max<uint64_t>(plan.bytes, 1); begin += buffer_bytes_) {
+      const uint64_t left = std::max<uint64_t>(plan.bytes, 1) - begin;
+      const auto size = static_cast<int64_t>(buffer_bytes_ == 0 ? left : std::min(left, buffer_bytes_));
+      auto buffer = context_.executor.allocate(DType::u8, {size}, Storage::buffer);
+      if (!buffer) return buffer.error();
+      arena_.push_back(*std::move(buffer));
+      if (buffer_bytes_ == 0) break;
+    }
+    return std::monostate{};
+  }
+
+  Expected<DeviceTensor> in_arena(uint64_t offset, DType dtype, const Shape& shape, Layout layout = Layout::strided) {
+    const uint64_t buffer = buffer_bytes_ == 0 ? 0 : offset / buffer_bytes_;
+    return context_.executor.place(arena_[buffer], offset - buffer * buffer_bytes_, dtype, shape, layout);
+  }
+
   Expected<Argument> argument_for(const Source& source) {
     switch (source.kind) {
       case Source::Kind::tensor: return Argument(&tensors_[source.index]);
@@ -92,6 +110,8 @@ class Binder {
   const Schedule& schedule_;
   Constants& constants_;
   const LentTensors& states_;
+  std::vector<DeviceTensor> arena_;  // buffers
+  uint64_t buffer_bytes_ = 0;        // of each but the last; 0: there is one
   std::vector<DeviceTensor> tensors_;
   std::map<uint32_t, DeviceTensor> scratch_;
 };

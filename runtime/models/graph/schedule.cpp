@@ -391,6 +391,12 @@ class Scheduler {
     return std::monostate{};
   }
 
+  // Every device allocates so much at once, and binds this range.
+  uint64_t most_bytes_of_a_buffer() const {
+    constexpr int64_t kEveryDevice = int64_t{1} << 30;  // maxMemoryAllocationSize: Vulkan, "Required Limits"
+    return static_cast<uint64_t>(std::min(kEveryDevice, chooser_.profile.numbers.max_storage_buffer_bytes));
+  }
+
   Done place() {
     if (Done put = put_states_in_place(); !put) return put;
     const uint64_t saved = put_outputs_in_place();
@@ -399,7 +405,7 @@ class Scheduler {
     for (Step& step : result_.steps) {
       if (scratch_bytes(*step.choice) > 0) step.scratch = places++;
     }
-    result_.memory = plan_memory(lifetimes_of(result_), kTensorAlignment);
+    result_.memory = plan_memory(lifetimes_of(result_), kTensorAlignment, most_bytes_of_a_buffer());
     result_.memory.naive += saved;
     for (uint32_t i = 0; i < count; ++i) result_.memory.offsets[i] = result_.memory.offsets[root_of(i)];
     return std::monostate{};

@@ -414,6 +414,13 @@ ByteTable onnx_table(const std::function<double(double)>& of, const PerTensor& i
   return table;
 }
 
+// The second table of the first one's results.
+ByteTable composed(const ByteTable& first, const ByteTable& second) {
+  ByteTable table{};
+  for (size_t i = 0; i < table.size(); ++i) table[i] = second[static_cast<size_t>(first[i] + 128)];
+  return table;
+}
+
 Error without_operator(const Pending::Applied& applied) {
   Error error = without_operator(applied.op);
   error.message = fmt::format("node '{}' ({}): {}", applied.node, applied.op, error.message);
@@ -421,6 +428,28 @@ Error without_operator(const Pending::Applied& applied) {
 }
 
 }  // namespace
+
+BytesOf Builder::bytes_of(ValueId codes) const {
+  const auto found = bytes_of_bytes.find(codes);
+  if (found != bytes_of_bytes.end()) return found->second;
+  BytesOf same{.root = codes};
+  for (int q = -128; q < 128; ++q) same.table[static_cast<size_t>(q + 128)] = static_cast<int8_t>(q);
+  return same;
+}
+
+ValueId Builder::tabled(ValueId codes, const ByteTable& table, const PerTensor& output, const std::string& node_name) {
+  const BytesOf before = bytes_of(codes);
+  const ByteTable whole = composed(before.table, table);
+  const Dims shape = shapes[before.root];
+  const ValueId result = add({.name = node_name,
+                              .op = "q8ta_table",
+                              .inputs = {{"input", before.root}},
+                              .attributes = {{"table", std::vector<int64_t>(whole.begin(), whole.end())},
+                                             {"output_zero_point", int64_t{output.zero_point}}}},
+                             shape);
+  bytes_of_bytes[result] = {before.root, whole, output};
+  return result;
+}
 
 // The function is an activation, bounds or a table of the operator that computes its argument, or a node after it.
 Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) {
@@ -430,13 +459,22 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
 
   Form form = pending.pattern->quantized;
   std::optional<Function> function = as_one(pending.functions);
+  const bool is_of_bytes = is_identity(pending) && function && fuses;
   const bool is_unary = is_identity(pending) && function && !function->q8ta.empty();
-  // Any function of a byte is a table of its 256 values.
-  const bool is_table = is_identity(pending) && function && !is_unary && !function->bounds && fuses;
+  if (is_of_bytes) {
+    // Any function of a byte is a table of its 256 values, and a function of such a table is a table too.
+    const View& view = std::get<View>(pending.operands.front().value);
+    const ByteTable table = onnx_table(function->of, view.quantization, output);
+    if ((!is_unary && !function->bounds) || bytes_of_bytes.contains(view.codes)) {
+      const ValueId codes = tabled(view.codes, table, output, pending.name);
+      const auto seen = reshape(pending.name + " reshaped", codes, pending.reshaped.value_or(pending.shape));
+      if (!seen) return seen;
+      return pending.quantized[key] = *seen;
+    }
+  }
   if (is_unary) form = {function->q8ta, Style::q8ta};
-  if (is_table) form = {"q8ta_table", Style::q8ta};
   // A function that the operator cannot include, and that is a floating-point operator.
-  const bool is_apart = function && !is_unary && !is_table && !function->bounds && !form.has_table &&
+  const bool is_apart = function && !is_unary && !function->bounds && !form.has_table &&
                         !(form.has_activation && !function->word.empty());
   if (is_apart) {
     const auto lacks = std::ranges::find_if(
@@ -451,13 +489,6 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
   }
   auto node = form.style == Style::joins ? joined_bytes(pending, output) : node_of(pending, form);
   if (!node) return node.error();
-  if (is_table) {
-    const PerTensor input = std::get<View>(pending.operands.front().value).quantization;
-    const ByteTable table = onnx_table(function->of, input, output);
-    node->attributes = {{"table", std::vector<int64_t>(table.begin(), table.end())},
-                        {"output_zero_point", int64_t{output.zero_point}}};
-    function.reset();
-  }
   if (is_unary) {
     if (function->slope) node->attributes.insert_or_assign("slope", AttributeValue(*function->slope));
     function.reset();
@@ -479,9 +510,13 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
     if (form.style == Style::fused) set_bounds(*node, *std::exchange(bounds, {}));
   }
   if (form.style == Style::fused) add_parameters(*node, "output", output);
-  else if (!is_table) set_parameters(*node, "output", output);
+  else set_parameters(*node, "output", output);
   ValueId codes = add(*std::move(node), pending.shape);
   if (bounds) codes = requantized(codes, output, output, pending.name + " bounds", bounds);
+  if (is_of_bytes) {
+    const View& view = std::get<View>(pending.operands.front().value);
+    bytes_of_bytes[codes] = {view.codes, onnx_table(as_one(pending.functions)->of, view.quantization, output), output};
+  }
   const auto seen = reshape(pending.name + " reshaped", codes, pending.reshaped.value_or(pending.shape));
   if (!seen) return seen;
   return pending.quantized[key] = *seen;
@@ -573,6 +608,8 @@ Expected<Real> Builder::real(Pending& pending) {
 Expected<ValueId> Builder::quantized(const Known& known, const PerTensor& output, const std::string& node_name) {
   if (const auto* pending = known.as<PendingPtr>()) return quantized(**pending, output);
   const auto view = view_of(known);
+  if (view && fuses && bytes_of_bytes.contains(view->codes) && view->quantization != output)
+    return tabled(view->codes, onnx_table([](double x) { return x; }, view->quantization, output), output, node_name);
   if (view && fuses) return requantized(view->codes, view->quantization, output, node_name);
   const auto reals = real_of(known);
   if (!reals) return reals.error();

@@ -4,10 +4,13 @@
 // Builds the graph: known values become operands, pending operations become nodes.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
+#include "runtime/engine/operators/byte_table.h"
 #include "runtime/models/onnx/note.h"
+#include "runtime/models/onnx/passes.h"
 #include "runtime/models/onnx/patterns.h"
 
 namespace qgen::onnx {
@@ -26,8 +29,9 @@ void set_bounds(graph::Node& node, const IntegerRange& range);
 class Builder {
  public:
   graph::Graph graph;
-  std::vector<Dims> shapes;  // by value of the graph
-  std::vector<Note> notes;   // each once
+  std::vector<Dims> shapes;     // by value of the graph
+  std::vector<Note> notes;      // each once
+  BytesOfBytes bytes_of_bytes;  // results of functions of bytes
   Symbols symbols;
   int64_t opset = 0;  // of ONNX's own operators
   bool fuses = true;  // ImportOptions
@@ -77,6 +81,8 @@ class Builder {
   ValueId converted(const std::string& name, ValueId value, DType to);
   ValueId requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& name,
                       std::optional<IntegerRange> bounds = {});
+  // The bytes that these are a function of; themselves, if they are none.
+  BytesOf bytes_of(ValueId codes) const;
 
  private:
   struct Shared {
@@ -85,6 +91,8 @@ class Builder {
   };
 
   ValueId dequantized(const View& view);
+  // q8ta_table of the bytes that `codes` is a function of.
+  ValueId tabled(ValueId codes, const ByteTable& table, const PerTensor& output, const std::string& name);
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
   Done add_operand(graph::Node& node, Style style, const Pending::Operand& operand);
   // One element of any shape, as an operand next to these bytes.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "onnx/onnx.pb.h"
+
 namespace qgen::onnx {
 namespace {
 
@@ -45,6 +47,30 @@ Expected<std::vector<std::byte>> read_external(const std::filesystem::path& fold
   file.read(reinterpret_cast<char*>(data.data()), size_bytes);
   if (!file) return refuse("cannot be read");
   return data;
+}
+
+Expected<ModelWithData> with_external_data(const std::string& file, const std::string& location) {
+  constexpr size_t kLeastBytes = 1024, kAlignment = 64;
+  ::onnx::ModelProto proto;
+  if (!proto.ParseFromString(file) || !proto.has_graph()) return refused("it is no ONNX file");
+  ModelWithData result;
+  const auto set = [](::onnx::TensorProto& tensor, const std::string& key, const std::string& value) {
+    auto& entry = *tensor.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  };
+  for (auto& tensor : *proto.mutable_graph()->mutable_initializer()) {
+    if (tensor.raw_data().size() < kLeastBytes) continue;
+    result.data.resize((result.data.size() + kAlignment - 1) / kAlignment * kAlignment);
+    set(tensor, "location", location);
+    set(tensor, "offset", std::to_string(result.data.size()));
+    set(tensor, "length", std::to_string(tensor.raw_data().size()));
+    result.data += tensor.raw_data();
+    tensor.clear_raw_data();
+    tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+  }
+  result.file = proto.SerializeAsString();
+  return result;
 }
 
 }  // namespace qgen::onnx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reads the bytes of a tensor from a file next to the model.
+// Reads the bytes of tensors from files next to the model, and moves them there.
 #pragma once
 
 #include <filesystem>
@@ -21,5 +21,14 @@ struct ExternalPlace {
 // regular one or ends before.
 Expected<std::vector<std::byte>> read_external(const std::filesystem::path& folder, const ExternalPlace& place,
                                                int64_t size_bytes);
+
+// A model whose tensors are in a file next to it.
+struct ModelWithData {
+  std::string file;  // the model's bytes
+  std::string data;  // the bytes of the other file
+};
+// Moves the constants of at least 1 KiB of the model `file` to another file, which will be at `location`, in its folder.
+// Each begins at a multiple of 64 bytes. Errors: no ONNX file.
+Expected<ModelWithData> with_external_data(const std::string& file, const std::string& location);
 
 }  // namespace qgen::onnx

@@ -43,6 +43,8 @@ Expected<Imported> Importer::run() {
     refused_.push_back({writer_of(output.name), added.error()});
   }
   if (!refused_.empty()) return refusal();
+  if (builder_.fuses) drop_unread_nodes(builder_.graph);
+  if (builder_.fuses) join_tables(builder_.graph, builder_.shapes, builder_.bytes_of_bytes);
   if (builder_.fuses) join_residuals(builder_.graph, builder_.shapes);
   if (builder_.fuses) join_gates(builder_.graph, builder_.shapes);
   if (builder_.fuses) join_chains(builder_.graph, builder_.shapes);
@@ -665,6 +667,7 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
     if (!whole) return whole.error();
     if (*whole) return **std::move(whole);
   }
+  if (auto bytes = of_one_byte(node, arguments)) return *std::move(bytes);
   auto other = rewritten(node, arguments);
   if (!other) return other.error();
   if (*other) return **std::move(other);

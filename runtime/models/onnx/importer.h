@@ -10,6 +10,7 @@
 //   quantized_operators.cpp    QLinearConv and others, which say their own quantization
 //   integers.cpp               what computes with integers that stand for no reals
 //   views.cpp                  what waits with an operation, and pools
+//   byte_functions.cpp         what computes one byte of one byte, though of several tensors
 //   normalization.cpp          BatchNormalization
 //   movements.cpp              what puts elements elsewhere
 //   elements.cpp               what computes element by element of several tensors, of any type
@@ -145,6 +146,10 @@ class Importer {
   Expected<ValueId> integer_value(const Known& known);
   static Known elements_known(ValueId value, ElementType type, const Dims& shape);
 
+  // An Add, a Mul or another such node whose result is a function of one byte: of an int8 tensor and numbers, or of int8
+  // tensors that are functions of the same bytes. nullopt: it is none, or not only QuantizeLinear nodes read it.
+  std::optional<Known> of_one_byte(const Node& node, Arguments arguments) const;
+
   // ---- along axes ---------------------------------------------------------------------------------------------------
 
   // An operator `reduce`, for floating-point values and for integers.
@@ -263,6 +268,8 @@ class Importer {
   bool scale_weight(Pending& layer, const Known& constant);
   // Integers as floating-point values with a scale of 1; a Dynamic operand, if the zero point is computed at run time.
   Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
+  // The zero point of ConvInteger's or MatMulInteger's first operand, if the model computes it.
+  std::optional<DynamicZeroPoint> computed_zero_point(const Node& node, const Codes& of, const Known& known);
   Expected<Known> of_integers(const Node& node, Arguments arguments);
   // Of matrices that are differences to their zero points: in floating point, as far as this is exact.
   Expected<Known> product_of_differences(const Node& node, const Known& first, const Known& second);
@@ -353,6 +360,13 @@ class Importer {
   // Of [N, C, D, H, W]; nullopt: it is of something else.
   Expected<std::optional<Known>> pool_of_volumes(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> convolution_of_volumes(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> transposed_convolution_of_volumes(const Node& node, Arguments arguments);
+  // Of [N, D, C, H, W]: for each place along depth the images of a window, as channels: [N * places, C * taps, H, W].
+  // `first`: of each tap its depth at the first place.
+  Expected<Known> windows_along_depth(const Node& node, const Known& input, const std::vector<int64_t>& first,
+                                      int64_t places, int64_t stride);
+  // [N * places, C, H, W] as [N, C, places, H, W].
+  Expected<Known> volume_of(const Node& node, const Known& images, int64_t places);
   Expected<std::optional<Known>> simplified_layer_normalization(const Node& node, Arguments arguments);
   Done skip_normalization(const Node& node);  // has several results
   Expected<std::optional<Known>> rotary_embedding(const Node& node, Arguments arguments);

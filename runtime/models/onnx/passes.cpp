@@ -50,6 +50,16 @@ bool has_residual(const graph::Node& node) {
   return node.op == "q8ta_conv2d" || node.op == "q8ta_conv2d_transposed" || node.op == "q8ta_linear";
 }
 
+// The layer that has the function of its bytes as its epilogue from now on; null: it cannot.
+graph::Node* layer_of_function(graph::Graph& graph, const Uses& uses, const graph::Node& node,
+                               const BytesOf& function) {
+  const auto value = input_of(node, "input");
+  if (!value || *value != function.root || !uses.writers[*value] || uses.reads[*value] != 1) return nullptr;
+  graph::Node& layer = graph.nodes[*uses.writers[*value]];
+  const bool is_free = has_residual(layer) && !input_of(layer, "table") && !input_of(layer, "residual");
+  return is_free ? &layer : nullptr;
+}
+
 // Whether the bounds of the sum's activation are the int8 range anyway.
 bool is_activation_idle(const graph::Node& sum) {
   const auto activation = attribute_or<std::string>(sum, "activation", "none");
@@ -132,6 +142,44 @@ class Residuals {
 };
 
 }  // namespace
+
+namespace {
+
+void put_into_layers(graph::Graph& graph, std::vector<Dims>& shapes, const BytesOfBytes& functions) {
+  const Uses uses(graph);
+  std::vector<bool> is_gone(graph.nodes.size(), false);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const graph::Node& node = graph.nodes[i];
+    const auto function = functions.find(node.outputs.front().value);
+    if (function == functions.end()) continue;
+    graph::Node* layer = layer_of_function(graph, uses, node, function->second);
+    if (!layer) continue;
+    const auto set = [&](const std::string& operand, const PerTensor& parameters) {
+      layer->attributes.insert_or_assign(operand + "_scale", AttributeValue(double{parameters.scale}));
+      layer->attributes.insert_or_assign(operand + "_zero_point", AttributeValue(int64_t{parameters.zero_point}));
+    };
+    set("table_input", parameters_of(*layer, "output"));
+    set("output", function->second.output);
+    layer->name = fmt::format("{} + {}", layer->name, node.name);
+    HostTensor table = make_tensor<int8_t>(DType::i8, {256}, function->second.table);
+    layer->inputs.push_back({"table", graph.add_constant(layer->name + " table", std::move(table))});
+    shapes.push_back(dims_of({256}));
+    layer->outputs = node.outputs;
+    graph.values[layer->outputs.front().value].name = layer->name;
+    is_gone[i] = true;
+  }
+  std::vector<graph::Node> left;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!is_gone[i]) left.push_back(std::move(graph.nodes[i]));
+  }
+  graph.nodes = std::move(left);
+}
+
+}  // namespace
+
+void join_tables(graph::Graph& graph, std::vector<Dims>& shapes, const BytesOfBytes& functions) {
+  put_into_layers(graph, shapes, functions);
+}
 
 void join_residuals(graph::Graph& graph, const std::vector<Dims>& shapes) { Residuals(graph, shapes).run(); }
 
@@ -396,7 +444,10 @@ class InputQuantizers {
 
 void join_input_quantizers(graph::Graph& graph) { InputQuantizers(graph).run(); }
 
-void drop_unused(graph::Graph& graph) {
+namespace {
+
+// Drops the nodes that no output needs; gives the values that are needed.
+std::vector<bool> drop_nodes(graph::Graph& graph) {
   std::vector<bool> is_needed(graph.values.size(), false);
   for (const ValueId input : graph.inputs) is_needed[input] = true;
   for (const graph::Named& output : graph.outputs) is_needed[output.value] = true;
@@ -411,7 +462,15 @@ void drop_unused(graph::Graph& graph) {
   }
   std::ranges::reverse(nodes);
   graph.nodes = std::move(nodes);
+  return is_needed;
+}
 
+}  // namespace
+
+void drop_unread_nodes(graph::Graph& graph) { drop_nodes(graph); }
+
+void drop_unused(graph::Graph& graph) {
+  const std::vector<bool> is_needed = drop_nodes(graph);
   std::vector<ValueId> new_ids(graph.values.size(), 0);
   std::vector<graph::Value> values;
   for (size_t i = 0; i < graph.values.size(); ++i) {

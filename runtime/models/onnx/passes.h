@@ -4,12 +4,29 @@
 // Optimisations of the complete graph. Nothing here knows ONNX.
 #pragma once
 
+#include <map>
 #include <vector>
 
+#include "runtime/engine/operators/byte_table.h"
 #include "runtime/models/graph/graph.h"
 #include "runtime/models/onnx/dims.h"
 
 namespace qgen::onnx {
+
+// Nodes that no output needs. Values keep their numbers.
+void drop_unread_nodes(graph::Graph& graph);
+
+// Bytes that are a function of other bytes, element by element, with ONNX's rounding.
+struct BytesOf {
+  graph::ValueId root = 0;  // the other bytes
+  ByteTable table = {};
+  PerTensor output = {};  // what the bytes stand for
+};
+using BytesOfBytes = std::map<graph::ValueId, BytesOf>;
+
+// A function of bytes, such as q8ta_table or q8ta_hardswish, that alone reads the result of a convolution or a linear
+// layer becomes the layer's `table` (docs/linear.md). The integers are ONNX's.
+void join_tables(graph::Graph& graph, std::vector<Dims>& shapes, const BytesOfBytes& functions);
 
 // A sum that only adds a convolution's or a linear layer's result to something becomes the layer's `residual`,
 // bit-exact (docs/linear.md). It is a q8ta_add with alpha 1, of two tensors of one shape, and nothing else reads the

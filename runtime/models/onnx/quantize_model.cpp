@@ -11,7 +11,9 @@
 #include <cstring>
 
 #include "common/files.h"
+#include "common/number.h"
 #include "onnx/onnx.pb.h"
+#include "runtime/models/onnx/external_data.h"
 
 namespace qgen::onnx {
 namespace {
@@ -91,6 +93,7 @@ float ActivationRange::rounded(float value) const {
 struct FloatModel::State {
   ::onnx::ModelProto proto;
   int64_t opset = 0;
+  bool has_external_data = false;
 
   std::map<std::string, const ::onnx::TensorProto*, std::less<>> constants;
   std::map<std::string, std::vector<int>, std::less<>> readers;  // of values: nodes
@@ -99,6 +102,10 @@ struct FloatModel::State {
   std::set<std::string, std::less<>> outputs;
 
   void read();
+  // Moves external data into the model.
+  Done join(const std::filesystem::path& folder);
+  // A Gemm or MatMul whose weight has 4 bits.
+  bool is_nibble_layer(const ::onnx::NodeProto& node, const QuantizeOptions& options) const;
   bool is_layer(const ::onnx::NodeProto& node) const {
     return node.domain().empty() && is_among(kLayers, node.op_type()) && node.input_size() >= 2 &&
            floats.contains(node.input(0)) && constants.contains(node.input(1)) &&
@@ -156,6 +163,44 @@ bool FloatModel::State::may_be_fused(const std::string& value, const QuantizeOpt
   return is_quantized(reader, options) && is_among(kFused, reader.op_type());
 }
 
+Done FloatModel::State::join(const std::filesystem::path& folder) {
+  for (auto& tensor : *proto.mutable_graph()->mutable_initializer()) {
+    if (tensor.data_location() != ::onnx::TensorProto::EXTERNAL) continue;
+    has_external_data = true;
+    ExternalPlace place;
+    std::optional<int64_t> length;
+    for (const auto& entry : tensor.external_data()) {
+      if (entry.key() == "location") place.location = entry.value();
+      if (entry.key() == "offset") place.offset = read_number<int64_t>(entry.value()).value_or(-1);
+      if (entry.key() == "length") length = read_number<int64_t>(entry.value());
+    }
+    if (!length || *length < 0)
+      return refused(fmt::format("constant '{}': its external data has no length", tensor.name()));
+    const auto data = read_external(folder, place, *length);
+    if (!data) return refused(fmt::format("constant '{}': {}", tensor.name(), data.error().message));
+    tensor.set_raw_data(std::string(reinterpret_cast<const char*>(data->data()), data->size()));
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+  }
+  return std::monostate{};
+}
+
+bool FloatModel::State::is_nibble_layer(const ::onnx::NodeProto& node, const QuantizeOptions& options) const {
+  if (options.weight_bits != 4 || !is_layer(node) || node.op_type() == "Conv") return false;
+  const ::onnx::TensorProto& weight = *constants.at(node.input(1));
+  if (weight.dims_size() != 2 || weight.dims(0) == 0 || weight.dims(1) == 0) return false;
+  const auto is_one = [&](std::string_view name) {
+    const auto* attribute = attribute_of(node, name);
+    return !attribute || attribute->f() == 1;
+  };
+  const auto* transposed = attribute_of(node, "transA");
+  return is_one("alpha") && is_one("beta") && (!transposed || transposed->i() == 0);
+}
+
+bool FloatModel::has_external_data() const { return state_->has_external_data; }
+
+std::string FloatModel::file() const { return state_->proto.SerializeAsString(); }
+
 FloatModel::FloatModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
 FloatModel::FloatModel(FloatModel&&) noexcept = default;
 FloatModel& FloatModel::operator=(FloatModel&&) noexcept = default;
@@ -167,10 +212,7 @@ Expected<FloatModel> FloatModel::load(const std::filesystem::path& file) {
   auto state = std::make_unique<State>();
   if (!state->proto.ParseFromString(*bytes) || !state->proto.has_graph())
     return refused(fmt::format("{} is no ONNX file", file.string()));
-  for (const auto& tensor : state->proto.graph().initializer()) {
-    if (tensor.data_location() == ::onnx::TensorProto::EXTERNAL)
-      return refused(fmt::format("{} has external data", file.string()), "save the model with its weights in one file");
-  }
+  if (Done joined = state->join(file.parent_path().empty() ? "." : file.parent_path()); !joined) return joined.error();
   state->read();
   if (state->opset < kOldestOpset)
     return refused(
@@ -186,6 +228,7 @@ Expected<std::vector<std::string>> FloatModel::activations(const QuantizeOptions
     if (std::ranges::none_of(graph.node(), is_it)) return refused(fmt::format("the model has no node '{}'", kept));
   }
   std::vector<std::string> found;
+  bool has_any = false;
   std::set<std::string_view> seen;
   const auto add = [&](const std::string& value) {
     if (state_->floats.contains(value) && !state_->constants.contains(value) && !state_->may_be_fused(value, options) &&
@@ -194,11 +237,12 @@ Expected<std::vector<std::string>> FloatModel::activations(const QuantizeOptions
   };
   for (const auto& node : graph.node()) {
     if (!state_->is_quantized(node, options)) continue;
+    has_any = true;
+    if (state_->is_nibble_layer(node, options)) continue;
     const int inputs = state_->is_layer(node) ? 1 : node.input_size();
     for (int i = 0; i < inputs; ++i) add(node.input(i));
   }
-  if (found.empty())
-    return refused("the model has no layer with a constant float32 weight, so nothing can be quantized");
+  if (!has_any) return refused("the model has no layer with a constant float32 weight, so nothing can be quantized");
   return found;
 }
 
@@ -268,6 +312,12 @@ class GraphWriter {
   };
   // `axis`: of output channels.
   Weight weight(const ::onnx::TensorProto& tensor, size_t axis, std::vector<::onnx::NodeProto>& nodes);
+  // A MatMulNBits with the matrix [N, K] or, where it is transposed, [K, N].
+  struct Nibbles {
+    ::onnx::NodeProto node;
+    double sqnr_db = 0;
+  };
+  Nibbles nibbles(const ::onnx::NodeProto& layer, const ::onnx::TensorProto& weight, bool is_transposed);
   // nullopt: an integer of it would not fit into 32 bits.
   std::optional<std::string> bias(const ::onnx::TensorProto& tensor, float input_scale,
                                   const std::vector<float>& scales, std::vector<::onnx::NodeProto>& nodes);
@@ -320,6 +370,55 @@ GraphWriter::Weight GraphWriter::weight(const ::onnx::TensorProto& tensor, size_
   nodes.push_back(node("DequantizeLinear", tensor.name() + "_dequantized", {quantized, scale, zero}));
   set_axis(nodes.back(), axis);
   made.value = nodes.back().output(0);
+  return made;
+}
+
+GraphWriter::Nibbles GraphWriter::nibbles(const ::onnx::NodeProto& layer, const ::onnx::TensorProto& weight,
+                                          bool is_transposed) {
+  constexpr size_t kBlock = 32;
+  const std::vector<float> values = floats_of(weight);
+  const auto n = static_cast<size_t>(weight.dims(is_transposed ? 1 : 0)),
+             k = static_cast<size_t>(weight.dims(is_transposed ? 0 : 1));
+  const size_t blocks = (k + kBlock - 1) / kBlock;
+  std::vector<uint8_t> codes(n * blocks * kBlock / 2, 0x88);  // 8 stands for 0
+  std::vector<float> scales(n * blocks);
+  double signal = 0, noise = 0;
+  for (size_t row = 0; row < n; ++row) {
+    for (size_t block = 0; block < blocks; ++block) {
+      const size_t first = block * kBlock, last = std::min(first + kBlock, k);
+      const auto at = [&](size_t i) { return values[is_transposed ? i * n + row : row * k + i]; };
+      // The element of the largest magnitude becomes -8 or 8, so that all 16 integers are used.
+      float extreme = 0;
+      for (size_t i = first; i < last; ++i) {
+        if (std::abs(at(i)) > std::abs(extreme)) extreme = at(i);
+      }
+      const float scale = std::abs(extreme) > 1e-30f && std::isfinite(extreme) ? extreme / -8 : 1;
+      scales[row * blocks + block] = scale;
+      for (size_t i = first; i < last; ++i) {
+        const float code = std::clamp(std::nearbyint(at(i) / scale), -8.0f, 7.0f);
+        uint8_t& pair = codes[((row * blocks + block) * kBlock + i - first) / 2];
+        const auto nibble = static_cast<uint8_t>(static_cast<int>(code) + 8);
+        pair = static_cast<uint8_t>((i - first) % 2 == 0 ? (pair & 0xf0) | nibble : (pair & 0x0f) | nibble << 4);
+        signal += double{at(i)} * at(i);
+        noise += (double{at(i)} - double{code} * scale) * (double{at(i)} - double{code} * scale);
+      }
+    }
+  }
+  const auto sides = [](std::initializer_list<size_t> list) { return std::vector<int64_t>(list.begin(), list.end()); };
+  const std::string name = weight.name();
+  Nibbles made;
+  made.node = node(
+      "MatMulNBits", layer.name().empty() ? name + "_product" : layer.name() + "_product",
+      {layer.input(0), constant(name + "_nibbles", ::onnx::TensorProto::UINT8, sides({n, blocks, kBlock / 2}), codes),
+       constant(name + "_scales", ::onnx::TensorProto::FLOAT, sides({n * blocks}), scales)});
+  made.node.set_domain("com.microsoft");
+  for (const auto& [key, number] : {std::pair("K", k), {"N", n}, {"bits", size_t{4}}, {"block_size", kBlock}}) {
+    auto& attribute = *made.node.add_attribute();
+    attribute.set_name(key);
+    attribute.set_type(::onnx::AttributeProto::INT);
+    attribute.set_i(static_cast<int64_t>(number));
+  }
+  made.sqnr_db = sqnr_db(signal, noise);
   return made;
 }
 
@@ -401,11 +500,28 @@ Expected<QuantizedModel> FloatModel::quantized(const std::map<std::string, Activ
     added.clear();
     *graph.add_node() = node;
   };
+  bool has_nibbles = false;
   graph.clear_node();
   for (::onnx::NodeProto node : state_->proto.graph().node()) {
     if (!state_->is_quantized(node, options)) {
       if (state_->is_layer(node)) result.left.push_back(fmt::format("{}: is kept", node.name()));
       put(node);
+      continue;
+    }
+    if (state_->is_nibble_layer(node, options)) {
+      const ::onnx::TensorProto& weight = *state_->constants.at(node.input(1));
+      auto made = writer.nibbles(node, weight, channel_axis(node, weight) == 1);
+      result.layers.push_back({node.name(), node.op_type(), "", made.sqnr_db});
+      has_nibbles = true;
+      if (node.input_size() > 2 && !node.input(2).empty()) {
+        put(made.node);
+        auto sum = writer.node("Add", node.name() + "_sum", {made.node.output(0), node.input(2)});
+        sum.set_output(0, node.output(0));
+        put(sum);
+      } else {
+        made.node.set_output(0, node.output(0));
+        put(made.node);
+      }
       continue;
     }
     const std::string input = node.input(0);
@@ -443,6 +559,12 @@ Expected<QuantizedModel> FloatModel::quantized(const std::map<std::string, Activ
                         inputs_of_graph.end());
   drop_unread(graph);
   graph.clear_value_info();
+  const auto is_microsofts = [](const auto& import) { return import.domain() == "com.microsoft"; };
+  if (has_nibbles && std::ranges::none_of(proto.opset_import(), is_microsofts)) {
+    auto& import = *proto.add_opset_import();
+    import.set_domain("com.microsoft");
+    import.set_version(1);
+  }
   result.file = proto.SerializeAsString();
   return result;
 }

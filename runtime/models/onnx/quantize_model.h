@@ -11,6 +11,9 @@
 // Activations are int8 with one scale and zero point: scale = (high - low) / 255, and 0 is represented exactly. Weights
 // are symmetric: scale = max |w| / 127. Biases are int32 with the scale of the sums. This is the form that ONNX Runtime
 // calls QDQ: https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
+//
+// With weights of 4 bits, a Gemm or MatMul becomes MatMulNBits of com.microsoft: blocks of 32 along K, each with a scale,
+// and integers from -8 to 7.
 #pragma once
 
 #include <filesystem>
@@ -41,10 +44,11 @@ struct ActivationRange {
 struct QuantizeOptions {
   std::set<std::string, std::less<>> kept;  // nodes that stay in floating point
   bool layers_only = false;                 // of Conv, Gemm and MatMul only, not of the nodes in between
+  int weight_bits = 8;                      // 4: of Gemm and MatMul, as MatMulNBits; their activations stay float32
 };
 
 struct QuantizedLayer {
-  std::string node, op, input;  // `input`: the activation
+  std::string node, op, input;  // `input`: the activation; empty: it stays in floating point
   double weight_sqnr_db = 0;    // signal to quantization noise of its weight
 };
 
@@ -56,8 +60,13 @@ struct QuantizedModel {
 
 class FloatModel {
  public:
-  // Errors: no ONNX file; external data; an opset before 10, which has no QuantizeLinear.
+  // Also with external data. Errors: no ONNX file; external data that cannot be read; an opset before 10, which has no
+  // QuantizeLinear.
   static Expected<FloatModel> load(const std::filesystem::path& file);
+
+  bool has_external_data() const;
+  // The bytes of the same model, with all data in it.
+  std::string file() const;
 
   // Values of float32 that quantization needs the ranges of, in the order of nodes. Errors: `kept` names no node; there
   // is nothing to quantize.

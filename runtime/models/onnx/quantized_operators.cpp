@@ -345,13 +345,24 @@ Expected<Known> Importer::product_of_differences(const Node& node, const Known& 
   return operation("MatMul", node, operands);
 }
 
+std::optional<DynamicZeroPoint> Importer::computed_zero_point(const Node& node, const Codes& of, const Known& known) {
+  if (const auto* zero_point = known.as<DynamicZeroPoint>()) return *zero_point;
+  const auto* codes = known.as<Codes>();
+  const bool is_one = std::ranges::all_of(known.shape, [](const Number& side) { return side == Number{1}; });
+  if (!codes || codes->type != of.type || !is_one) return std::nullopt;
+  const auto one = builder_.reshape(node.name + " zero point", codes->value, {Number{1}});
+  if (!one) return std::nullopt;
+  return DynamicZeroPoint{converted(node.name + " zero point", *one, DType::i32)};
+}
+
 Expected<Known> Importer::of_integers(const Node& node, Arguments arguments) {
   const auto second = whole(node, arguments, 1);
   if (!second) return second;
   Node stand_in = node;
   stand_in.op = node.op == "ConvInteger" ? "Conv" : "MatMul";
-  const auto* dynamic = arguments.size() > 2 && arguments[2] ? arguments[2]->as<DynamicZeroPoint>() : nullptr;
   const auto* codes = arguments.empty() || !arguments[0] ? nullptr : arguments[0]->as<Codes>();
+  const auto dynamic = codes && arguments.size() > 2 && arguments[2] ? computed_zero_point(node, *codes, *arguments[2])
+                                                                     : std::optional<DynamicZeroPoint>();
   if (dynamic && codes) {
     // As a view of any zero point; the operand is put right afterwards.
     const Known first{View{codes->value, {1, 0}}, arguments[0]->shape};

@@ -569,6 +569,7 @@ Rewritten Importer::rewritten(const Node& node, Arguments arguments) {
       {"Clip", "", &Importer::clip_to_data},
       {"Compress", "", &Importer::compressed},
       {"Conv", "", &Importer::convolution_of_volumes},
+      {"ConvTranspose", "", &Importer::transposed_convolution_of_volumes},
       {"CumSum", "", &Importer::cumulative_sum},
       {"DepthToSpace", "", &Importer::depth_to_space_of_any},
       {"Einsum", "", &Importer::einsum},

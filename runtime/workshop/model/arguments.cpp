@@ -184,9 +184,7 @@ void add_generate(CLI::App& app, Arguments& arguments) {
 void add_quantize(CLI::App& app, Arguments& arguments) {
   CLI::App* quantize = app.add_subcommand("quantize", "write a floating-point ONNX model as an int8 one (QDQ)");
   Arguments::Calibration& calibration = arguments.calibration;
-  quantize->add_option("MODEL", arguments.model, "an ONNX file of float32, with its weights in it")
-      ->required()
-      ->type_name("");
+  quantize->add_option("MODEL", arguments.model, "an ONNX file of float32")->required()->type_name("");
   quantize->add_option("-o,--output", arguments.compiled, "the ONNX file to write")->required()->type_name("FILE");
   quantize
       ->add_option("--calibrate", calibration.folder,
@@ -204,6 +202,13 @@ void add_quantize(CLI::App& app, Arguments& arguments) {
       ->option_text("METHOD");
   add_number(*quantize, "--percentile", calibration.method.percentile, {50, 100},
              "with --method percentile: how many of 100 elements are within the range (99.99)");
+  quantize
+      ->add_option("--weights", calibration.weight_bits,
+                   "of Gemm and MatMul: int8 (the default), or int4 with a scale for 32 elements (MatMulNBits)")
+      ->transform(CLI::Transformer(std::map<std::string, int>{{"int8", 8}, {"int4", 4}}))
+      ->transform(one_of_words({"int8", "int4"}))
+      ->option_text("TYPE");
+  quantize->add_option("--plot", arguments.plot, "also draw the noise of each layer, as .svg")->type_name("FILE");
   quantize->add_option("--keep", calibration.kept, "a node that stays in floating point; may be repeated")
       ->allow_extra_args(false)
       ->option_text("NODE ...");

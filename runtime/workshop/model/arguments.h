@@ -49,6 +49,7 @@ struct Arguments {
     CalibrationOptions method;
     std::vector<std::string> kept;  // nodes
     bool layers_only = false;
+    int weight_bits = 8;
   } calibration;  // of quantize
   struct Generation {
     std::vector<std::string> prompts;  // 1,2,3: one for each sequence

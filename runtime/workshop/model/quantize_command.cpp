@@ -12,9 +12,11 @@
 #include "common/files.h"
 #include "common/progress.h"
 #include "runtime/engine/tensor/npy.h"
+#include "runtime/models/onnx/external_data.h"
 #include "runtime/workshop/model/calibrate.h"
 #include "runtime/workshop/model/commands.h"
 #include "runtime/workshop/model/load.h"
+#include "runtime/workshop/model/noise_plot.h"
 #include "runtime/workshop/runner/arguments.h"
 #include "runtime/workshop/runner/opened.h"
 
@@ -104,6 +106,7 @@ Expected<std::vector<std::vector<std::string>>> groups_of(const onnx::FloatModel
                                                           const std::vector<std::string>& activations,
                                                           OperatorEntries operators, const Runner& runner,
                                                           const Tensors& sample) {
+  if (activations.empty()) return std::vector<std::vector<std::string>>();  // weights alone are quantized
   const auto all = runner.graph_of(model.with_outputs(activations), sample);
   if (!all) return all.error();
   const auto inferred = graph::infer(*all, operators, graph::shapes_of(sample));
@@ -137,14 +140,24 @@ double sqnr_db_of(const Tensors& wanted, const Tensors& got) {
   return onnx::sqnr_db(signal, noise);
 }
 
-void print_report(const onnx::QuantizedModel& quantized, const Calibrated& calibrated, double of_outputs) {
+std::vector<LayerNoise> noise_of(const onnx::QuantizedModel& quantized, const Calibrated& calibrated) {
+  std::vector<LayerNoise> noise;
+  for (const auto& layer : quantized.layers) {
+    noise.push_back({layer.node, {}, layer.weight_sqnr_db});
+    if (!layer.input.empty()) noise.back().input_db = calibrated.sqnr_db.at(layer.input);
+  }
+  return noise;
+}
+
+void print_report(const onnx::QuantizedModel& quantized, std::span<const LayerNoise> noise, double of_outputs) {
   size_t width = 5;
   for (const auto& layer : quantized.layers) width = std::max(width, std::min<size_t>(layer.node.size(), 48));
-  fmt::print("signal to quantization noise, dB: below 20 a layer may be worth keeping in floating point (--keep)\n");
+  fmt::print("signal to quantization noise, dB: below {:.0f} a layer may be worth keeping in floating point (--keep)\n",
+             kLowNoiseRatioDb);
   fmt::print("{:{}}  {:8}{:>8}{:>8}\n", "layer", width, "op", "input", "weight");
-  for (const auto& layer : quantized.layers) {
-    fmt::print("{:{}}  {:8}{:8.1f}{:8.1f}\n", layer.node, width, layer.op, calibrated.sqnr_db.at(layer.input),
-               layer.weight_sqnr_db);
+  for (size_t i = 0; i < noise.size(); ++i) {
+    const std::string input = noise[i].input_db ? fmt::format("{:.1f}", *noise[i].input_db) : "-";
+    fmt::print("{:{}}  {:8}{:>8}{:8.1f}\n", noise[i].name, width, quantized.layers[i].op, input, noise[i].weight_db);
   }
   for (const std::string& left : quantized.left) fmt::print("not quantized: {}\n", left);
   fmt::print("outputs, all samples: {:.1f} dB\n", of_outputs);
@@ -152,7 +165,27 @@ void print_report(const onnx::QuantizedModel& quantized, const Calibrated& calib
 
 }  // namespace
 
+namespace {
+
+// A model with its data in another file has them so afterwards too: in FILE.data.
+Done write_model(const onnx::FloatModel& source, const std::string& model, const fs::path& to) {
+  if (!source.has_external_data()) return write_file(to, model);
+  const fs::path data = to.filename().string() + ".data";
+  const auto split = onnx::with_external_data(model, data.string());
+  if (!split) return split.error();
+  if (Done written = write_file(to.parent_path() / data, split->data); !written) return written;
+  return write_file(to, split->file);
+}
+
+Done check_plot(const std::string& file) {
+  if (file.empty() || fs::path(file).extension() == ".svg") return std::monostate{};
+  return refused(fmt::format("--plot: '{}' does not end in .svg", file));
+}
+
+}  // namespace
+
 Expected<int> quantize(const Program& program, const Arguments& arguments) {
+  if (Done sound = check_plot(arguments.plot); !sound) return sound.error();
   auto source = onnx::FloatModel::load(arguments.model);
   if (!source) return source.error();
   auto described = onnx::load_model(arguments.model);
@@ -165,7 +198,8 @@ Expected<int> quantize(const Program& program, const Arguments& arguments) {
   }
   const auto samples = samples_in(arguments.calibration.folder, inputs);
   if (!samples) return samples.error();
-  onnx::QuantizeOptions options{.layers_only = arguments.calibration.layers_only};
+  onnx::QuantizeOptions options{.layers_only = arguments.calibration.layers_only,
+                                .weight_bits = arguments.calibration.weight_bits};
   options.kept.insert(arguments.calibration.kept.begin(), arguments.calibration.kept.end());
   const auto activations = source->activations(options);
   if (!activations) return activations.error();
@@ -200,22 +234,25 @@ Expected<int> quantize(const Program& program, const Arguments& arguments) {
   if (!calibrated) return calibrated.error();
   const auto quantized = source->quantized(calibrated->ranges, options);
   if (!quantized) return quantized.error();
-  if (Done written = write_file(arguments.compiled, quantized->file); !written) return written.error();
+  if (Done written = write_model(*source, quantized->file, arguments.compiled); !written) return written.error();
 
   // The two models, side by side.
-  const auto file = read_file(arguments.model);
-  if (!file) return file.error();
+  const std::string file = source->file();
   Tensors wanted, got;
   for (size_t i = 0; i < samples->size(); ++i) {
-    for (const auto& [text, into] : {std::pair(&*file, &wanted), std::pair(&quantized->file, &got)}) {
+    for (const auto& [text, into] : {std::pair(&file, &wanted), std::pair(&quantized->file, &got)}) {
       const auto outputs = runner.run(*text, (*samples)[i]);
       if (!outputs) return outputs.error();
       for (const auto& [name, tensor] : *outputs) into->emplace(fmt::format("{} {}", i, name), tensor);
     }
   }
-  print_report(*quantized, *calibrated, sqnr_db_of(wanted, got));
+  const std::vector<LayerNoise> noise = noise_of(*quantized, *calibrated);
+  print_report(*quantized, noise, sqnr_db_of(wanted, got));
+  if (!arguments.plot.empty()) {
+    if (Done written = write_file(arguments.plot, noise_plot(noise)); !written) return written.error();
+  }
   fmt::print("{}: {} layers, {:.1f} MiB ({:.1f} before)\n", arguments.compiled, quantized->layers.size(),
-             static_cast<double>(quantized->file.size()) / (1 << 20), static_cast<double>(file->size()) / (1 << 20));
+             static_cast<double>(quantized->file.size()) / (1 << 20), static_cast<double>(file.size()) / (1 << 20));
   return runner::kDone;
 }
 

@@ -38,6 +38,8 @@ std::string memory_text(const Schedule& schedule, uint64_t constant_bytes) {
   const graph::MemoryPlan& memory = schedule.memory;
   std::string text = fmt::format("memory: {} for tensors; least possible {}, without sharing {}",
                                  bytes_text(memory.bytes), bytes_text(memory.lower_bound), bytes_text(memory.naive));
+  if (memory.buffer_bytes > 0)
+    text += fmt::format("; in {} buffers", (memory.bytes + memory.buffer_bytes - 1) / memory.buffer_bytes);
   if (constant_bytes > 0) text += fmt::format("; {} of weights", bytes_text(constant_bytes));
   return text + "\n";
 }

@@ -226,6 +226,14 @@ TEST_F(QgenModel, QuantizesAModel) {
     EXPECT_EQ(read.code, 0) << read.err;
     EXPECT_THAT(read.out, HasSubstr("q8ta_conv2d"));
   }
+  const Answer drawn = run("qgen-model", {"quantize", model, "-o", "int8.onnx", "--calibrate", "samples", "--plot",
+                                          "noise.svg", "--weights", "int4"});
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
+  EXPECT_TRUE(std::filesystem::exists(here() / "noise.svg"));
+  const Answer png =
+      run("qgen-model", {"quantize", model, "-o", "b.onnx", "--calibrate", "samples", "--plot", "noise.png"});
+  EXPECT_EQ(png.code, 2);
+  EXPECT_THAT(png.err, HasSubstr("--plot: 'noise.png' does not end in .svg"));
   const Answer kept =
       run("qgen-model", {"quantize", model, "-o", "b.onnx", "--calibrate", "samples", "--keep", "absent"});
   EXPECT_EQ(kept.code, 2);

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <utility>
 
 namespace qgen::graph {
 namespace {
@@ -116,6 +117,30 @@ TEST(Memory, OfManyTensorsEnds) {
     EXPECT_GT(plan.bytes, plan.lower_bound) << row.most_steps;
     EXPECT_LT(static_cast<double>(plan.bytes), row.most_above_bound * static_cast<double>(plan.lower_bound));
   }
+}
+
+// No tensor is in two buffers, and little memory is lost at their ends.
+TEST(Memory, IsCutIntoBuffers) {
+  constexpr uint64_t kMost = 256 * 200;
+  for (const auto& [count, most_steps] : {std::pair<size_t, uint32_t>{121, 40}, {20'000, 2000}}) {
+    const std::vector<Lifetime> tensors = random_lifetimes(3, count, most_steps);
+    const MemoryPlan plan = plan_memory(tensors, 256, kMost), whole = plan_memory(tensors, 256);
+    EXPECT_EQ(plan.buffer_bytes, kMost);
+    EXPECT_EQ(whole.buffer_bytes, 0u);
+    expect_sound(tensors, plan, 256);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      ASSERT_EQ(plan.offsets[i] / kMost, (plan.offsets[i] + tensors[i].bytes - 1) / kMost) << i;
+    EXPECT_LT(static_cast<double>(plan.bytes), 1.25 * static_cast<double>(whole.bytes)) << count;
+  }
+}
+
+// A buffer is as large as the largest tensor, and an arena that fits one is not cut.
+TEST(Memory, BuffersHoldTheLargestTensor) {
+  const std::vector<Lifetime> tensors{{4096, 0, 1}, {1024, 1, 2}, {1024, 1, 2}};
+  const MemoryPlan plan = plan_memory(tensors, 256, 2048);
+  EXPECT_EQ(plan.buffer_bytes, 4096u);
+  EXPECT_EQ(plan.bytes, 6144u);
+  EXPECT_EQ(plan_memory(tensors, 256, 6144).buffer_bytes, 0u);
 }
 
 // Tensors without bytes, which use another's memory, are no neighbours.

@@ -117,6 +117,34 @@ TEST(Activations, TableOfSiluLosesAtMostAQuantum) {
     EXPECT_NEAR(element(outputs->begin()->second, static_cast<int64_t>(i)), wanted.values[i], 0.101) << i;
 }
 
+// Between QuantizeLinear and DequantizeLinear after a layer: its epilogue has the function of the layer's bytes.
+TEST(Activations, OfALayersBytesAreItsTable) {
+  for (const std::string op : {"Tanh", "HardSwish", "Sigmoid", "Relu"}) {
+    for (const bool is_read_twice : {false, true}) {
+      Image m;
+      const std::string y = m.view(m.conv(m.x, {8, 4, 3, 3}), 0.05f, 3);
+      m.output(m.view(m.node(op, {y}), 0.02f, -7));
+      if (is_read_twice) m.output(m.view(m.node("Transpose", {y}, {{"perm", Pads{0, 2, 3, 1}}}), 0.05f, 3));
+      const auto imported = m.import();
+      ASSERT_TRUE(imported) << op << ": " << to_text(imported.error());
+      EXPECT_EQ(reads(node_of(*imported, "q8ta_conv2d"), "table"), !is_read_twice) << op;
+      if (!is_read_twice)
+        EXPECT_EQ(imported_operators(m), "q8ta_quantize_linear q8ta_conv2d q8ta_dequantize") << op;
+      compare(m, {1, 4, 6, 6}, 0.05f);
+    }
+  }
+}
+
+// The residual of a layer with a table: the sum reads the table's results.
+TEST(Activations, ALayersTableIsBeforeItsResidual) {
+  Image m;
+  const std::string y = m.view(m.conv(m.x, {4, 4, 1, 1}), 0.05f, 3);
+  const std::string gated = m.view(m.node("HardSigmoid", {y}), 0.005f, -128);
+  m.output(m.view(m.node("Add", {m.x, gated}), 0.06f, -9));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize_linear q8ta_conv2d q8ta_dequantize");
+  compare(m, {1, 4, 6, 6}, 0.06f);
+}
+
 TEST(Activations, OfAQuantizedValueAreOperators) {
   const std::pair<std::string, std::string> rows[] = {{"Relu", "q8ta_relu"},
                                                       {"HardSwish", "q8ta_hardswish"},

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "onnx/onnx.pb.h"
+#include "runtime/models/onnx/external_data.h"
 #include "tests/runtime/models/onnx/model_builder.h"
 #include "tests/support/expected_text.h"
 
@@ -179,6 +180,76 @@ TEST_F(QuantizeModel, Refusals) {
   EXPECT_TEXT(error_of(halves), "the model has no layer with a constant float32 weight, so nothing can be quantized");
   std::ofstream(file_, std::ios::binary) << "no model";
   EXPECT_THAT(FloatModel::load(file_).error().message, HasSubstr("is no ONNX file"));
+}
+
+// x [3, 40] -> Gemm with a bias -> y. 40 is no multiple of 32.
+Proto one_product(bool is_transposed) {
+  Proto model = two_layers();
+  auto& graph = *model.mutable_graph();
+  graph.clear_node();
+  graph.clear_initializer();
+  auto& shape = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape.clear_dim();
+  for (const int64_t side : {3, 40}) shape.add_dim()->set_dim_value(side);
+  std::vector<float> weight(80);
+  for (size_t i = 0; i < weight.size(); ++i) {
+    const size_t row = is_transposed ? i / 40 : i % 2, k = is_transposed ? i % 40 : i / 2;
+    weight[i] = (row == 0 ? 0.25f : 0.5f) * static_cast<float>(static_cast<int>(k % 16) - 8);
+  }
+  add_floats(model, "w", is_transposed ? std::vector<int64_t>{2, 40} : std::vector<int64_t>{40, 2}, weight);
+  add_floats(model, "b", {2}, {0.5f, -20});
+  add_node(model, "Gemm", {"x", "w", "b"}, "y");
+  if (is_transposed) {
+    auto& attribute = *graph.mutable_node(0)->add_attribute();
+    attribute.set_name("transB");
+    attribute.set_type(::onnx::AttributeProto::INT);
+    attribute.set_i(1);
+  }
+  return model;
+}
+
+TEST_F(QuantizeModel, WeightsOfFourBitsAreBlocks) {
+  for (const bool is_transposed : {false, true}) {
+    const auto model = load(one_product(is_transposed));
+    const QuantizeOptions options{.weight_bits = 4};
+    EXPECT_THAT(*model->activations(options), ::testing::IsEmpty());
+    const auto quantized = model->quantized({}, options);
+    ASSERT_TRUE(quantized) << to_text(quantized.error());
+    ASSERT_EQ(quantized->layers.size(), 1u);
+    EXPECT_EQ(quantized->layers[0].input, "");
+    EXPECT_EQ(quantized->layers[0].weight_sqnr_db, 200) << "these weights are exact";
+    const Proto again = read_again(*quantized);
+    EXPECT_THAT(values_of<float>(again, "w_scales"), ElementsAre(0.25f, 0.25f, 0.5f, 0.5f));
+    const auto nibbles = values_of<uint8_t>(again, "w_nibbles");
+    ASSERT_EQ(nibbles.size(), 64u);
+    EXPECT_EQ(nibbles[0], 0x10) << "-8 and -7";
+    EXPECT_EQ(nibbles[31], 0x88) << "after the 40th element";
+    const auto imported = import_model(std::as_bytes(std::span(quantized->file)));
+    ASSERT_TRUE(imported) << to_text(imported.error());
+    EXPECT_EQ(testing::operators_of(imported->graph), "fused_bmm fused_add");
+  }
+}
+
+TEST_F(QuantizeModel, ReadsAndWritesExternalData) {
+  Proto plain = two_layers();
+  std::vector<float> large(1024, 0.5f);
+  add_floats(plain, "large", {1024}, large);
+  const auto split = with_external_data(plain.SerializeAsString(), file_.filename().string() + ".data");
+  ASSERT_TRUE(split) << to_text(split.error());
+  EXPECT_EQ(split->data.size(), 4096u) << "small constants stay in the model";
+  const std::filesystem::path data = file_.string() + ".data";
+  std::ofstream(data, std::ios::binary) << split->data;
+  Proto moved;
+  ASSERT_TRUE(moved.ParseFromString(split->file));
+  const auto model = load(moved);
+  std::filesystem::remove(data);
+  ASSERT_TRUE(model) << to_text(model.error());
+  EXPECT_TRUE(model->has_external_data());
+  EXPECT_EQ(model->file(), plain.SerializeAsString());
+  const auto absent = load(moved);
+  ASSERT_FALSE(absent);
+  EXPECT_THAT(absent.error().message, HasSubstr("constant 'large': external data"));
+  EXPECT_FALSE(load(plain)->has_external_data());
 }
 
 }  // namespace

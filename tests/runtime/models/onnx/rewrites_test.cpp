@@ -172,6 +172,38 @@ TEST(Rewrites, FunctionsOfBytesAreTables) {
   }
 }
 
+// x * Clip(x + 3, 0, 6) / 6 with a QuantizeLinear after each node, as tools that quantize every node write it.
+TEST(Rewrites, NodesOfOneByteAreOneTable) {
+  const auto written = [](ModelBuilder& m, bool is_read_between) {
+    const std::string x = m.view("x", 0.1f, 3);
+    const std::string shifted = m.view(m.node("Add", {x, m.scalar(3)}), 0.1f, -20);
+    const std::string bounded = m.view(m.node("Clip", {shifted, m.scalar(0), m.scalar(6)}), 0.0235f, -128);
+    if (is_read_between) m.output(bounded);
+    const std::string product = m.view(m.node("Mul", {x, bounded}), 0.3f, -40);
+    return m.view(m.node("Div", {product, m.scalar(6)}), 0.05f, -60);
+  };
+  EXPECT_EQ(becomes([&](ModelBuilder& m) { return written(m, false); }),
+            "q8ta_quantize_linear q8ta_table q8ta_dequantize");
+  EXPECT_EQ(becomes([&](ModelBuilder& m) { return written(m, true); }),
+            "q8ta_quantize_linear q8ta_table q8ta_table q8ta_dequantize q8ta_dequantize");
+}
+
+TEST(Rewrites, NodesOfOneByteAndANumber) {
+  for (const std::string op : {"Add", "Sub", "Mul", "Div", "Max", "Min"}) {
+    EXPECT_EQ(becomes([&](ModelBuilder& m) {
+                return m.view(m.node(op, {m.view("x", 0.1f, 3), m.scalar(0.7f)}), 0.05f, -1);
+              }),
+              "q8ta_quantize_linear q8ta_table q8ta_dequantize")
+        << op;
+  }
+  // Of two tensors there is no table.
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              const std::string x = m.view("x", 0.1f, 3), other = m.view("x", 0.2f, 3);
+              return m.view(m.node("Mul", {x, other}), 0.05f, -1);
+            }),
+            "q8ta_quantize_linear q8ta_quantize_linear q8ta_mul q8ta_dequantize");
+}
+
 // ---- layers of many nodes -------------------------------------------------------------------------------------------
 
 struct Written {
