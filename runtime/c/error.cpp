@@ -22,7 +22,8 @@ qgen_code code_of(Error::Kind kind) {
 
 qgen_code failed(const Error& why, qgen_error** error) {
   // A text may have names from a file. Whoever prints it has no terminal to lose.
-  if (error) *error = new (std::nothrow) qgen_error{{why.kind, printable_lines(why.message), printable_lines(why.hint)}};
+  if (error)
+    *error = new (std::nothrow) qgen_error{{why.kind, printable_lines(why.message), printable_lines(why.hint)}};
   return code_of(why.kind);
 }
 

@@ -250,7 +250,8 @@ struct Commands::State {
     if (begin > available || bytes > available - begin) {
       return refused(
           fmt::format("the arena of {} bytes is full: {} are taken, and {} more are needed", available, begin, bytes),
-          "make it larger: a frame takes the bytes of each tensor and of the scratch of each choice, each rounded up to "
+          "make it larger: a frame takes the bytes of each tensor and of the scratch of each choice, each rounded up "
+          "to "
           "the alignment of tensors");
     }
     arena_used = begin + bytes;

@@ -258,8 +258,8 @@ namespace {
 Done check_lent(const DeviceProfile& device, const LentBuffer& lent, const DeviceTensor::Memory& memory) {
   if (!lent.buffer) return refused("the lent buffer is null");
   if (lent.offset % device.storage_buffer_alignment_bytes != 0) {
-    return refused(fmt::format("the lent buffer's offset is {}, and '{}' binds buffers from multiples of {} on", lent.offset,
-                               device.name, device.storage_buffer_alignment_bytes));
+    return refused(fmt::format("the lent buffer's offset is {}, and '{}' binds buffers from multiples of {} on",
+                               lent.offset, device.name, device.storage_buffer_alignment_bytes));
   }
   if (memory.tensor_bytes <= lent.bytes) return std::monostate{};
   return refused(fmt::format("{} {} takes {} bytes as {}, and the lent buffer has {}", name(memory.dtype),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "common/nearest.h"
 #include "runtime/models/graph/graph.h"
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/nearest.h"
 #include "vocabulary/layouts.h"
 
 namespace qgen::graph {

@@ -352,7 +352,7 @@ std::optional<DynamicZeroPoint> Importer::computed_zero_point(const Node& node, 
   if (!codes || codes->type != of.type || !is_one) return std::nullopt;
   const auto one = builder_.reshape(node.name + " zero point", codes->value, {Number{1}});
   if (!one) return std::nullopt;
-  return DynamicZeroPoint{converted(node.name + " zero point", *one, DType::i32)};
+  return DynamicZeroPoint{builder_.converted(node.name + " zero point", *one, DType::i32)};
 }
 
 Expected<Known> Importer::of_integers(const Node& node, Arguments arguments) {

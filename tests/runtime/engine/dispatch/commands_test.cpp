@@ -306,7 +306,8 @@ TEST_P(CommandsTest, WrapsRangesOfABuffer) {
   EXPECT_TEXT(wrap({all.buffer, 0, 100}, {26}).error().message,
               "i32 [26] takes 112 bytes as strided, and the lent buffer has 100");
   if (alignment > 4) {
-    EXPECT_THAT(wrap({all.buffer, 4, 128}, {32}).error().message, ::testing::HasSubstr("the lent buffer's offset is 4"));
+    EXPECT_THAT(wrap({all.buffer, 4, 128}, {32}).error().message,
+                ::testing::HasSubstr("the lent buffer's offset is 4"));
   }
 }
 
