@@ -63,7 +63,7 @@ const Case kCases[] = {
     ROW("numel - (vec - width)", Integer(p.numel) - (Integer(v.vec) - Integer(p.width))),
     ROW("--vec", -(-Integer(v.vec))),
     ROW("-(vec + 1)", -(Integer(v.vec) + 1)),
-    ROW("vec / 0", Integer(v.vec) / 0),
+    ROW("vec / (vec - vec)", Integer(v.vec) / (Integer(v.vec) - Integer(v.vec))),
     ROW("numel / 3 * 0.5", Integer(p.numel) / 3 * Real(0.5)),
     ROW("ceil_div(numel, vec * workgroup)", ceil_div(Integer(p.numel), Integer(v.vec) * Integer(s[0]))),
     ROW("ceil_div(7, 2)", ceil_div(Integer(7), Integer(2))),
