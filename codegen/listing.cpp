@@ -192,12 +192,8 @@ std::vector<Admitted> all_admitted(const Spec& spec) {
 
 // The texts of a parameter's values, one a choice; none if the axis has no parameter of this name.
 std::vector<std::string> value_texts(const spec::AxisGroup& group, std::string_view name) {
-  std::vector<std::string> texts;
-  for (const Axis& axis : group.axes) {
-    if (axis.name.value != name) continue;
-    for (const auto& value : axis.values) texts.push_back(expression::to_text(value.value));
-  }
-  return texts;
+  const auto axis = std::ranges::find(group.axes, name, [](const Axis& a) { return a.name.value; });
+  return axis != group.axes.end() ? spec::texts_of(*axis) : std::vector<std::string>();
 }
 
 Result<std::vector<Admitted>> admitted_choices(const Spec& spec, const Question& question) {

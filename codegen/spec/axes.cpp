@@ -79,12 +79,17 @@ std::string id_part(const AxisGroup& group, size_t choice) {
   return part;
 }
 
+std::vector<std::string> texts_of(const Axis& axis) {
+  std::vector<std::string> texts;
+  for (const auto& value : axis.values) texts.push_back(expression::to_text(value.value));
+  return texts;
+}
+
 std::vector<std::string> words_of(const Axis& axis) {
   std::vector<std::string> words;
   if (axis.type != Type::word) return words;
   std::set<std::string> seen;
-  for (const auto& value : axis.values) {
-    std::string word = expression::to_text(value.value);
+  for (std::string& word : texts_of(axis)) {
     if (seen.insert(word).second) words.push_back(std::move(word));
   }
   return words;

@@ -34,6 +34,9 @@ std::string value_text(const AxisGroup& group, size_t choice);
 // Native storage access is not spelt. The fields of a record follow each other, with a '_' between two words.
 std::string id_part(const AxisGroup& group, size_t choice);
 
+// The values of an axis as specs spell them, in their order: "4", "true", "f16". Those of a record's field may repeat.
+std::vector<std::string> texts_of(const Axis& axis);
+
 // The different words of an axis, in the order of the spec; none, if its values are no words.
 std::vector<std::string> words_of(const Axis& axis);
 // The possible words of an operand's dtype, storage or layout: a fixed one, or those of its parameter.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "codegen/expression/terms.h"
+#include "codegen/spec/axes.h"
 #include "codegen/spec/device_names.h"
 #include "codegen/spec/make_error.h"
 #include "common/number.h"
@@ -95,25 +96,24 @@ class KnownValues {
                                   suggest(name, names)));
       return;
     }
-    if (std::string expected = expected_of(*symbol, text); !expected.empty()) {
+    auto value = value_of(*symbol, text);
+    if (std::string expected = expected_of(*symbol, text, value); !expected.empty()) {
       errors.push_back(make_error(spec_.name.where,
                                   fmt::format("'{}' of '{}' cannot be '{}'", name, spec_.name.value, text), expected));
       return;
     }
-    set(name, *value_of(*symbol, text));
+    set(name, *std::move(value));
   }
 
-  // What `text` should be; empty if it can be a value of the symbol.
-  std::string expected_of(const Symbol& symbol, const std::string& text) const {
+  // What `text` should be; empty if it can be a value of the symbol. `value`: what it is read as.
+  std::string expected_of(const Symbol& symbol, const std::string& text, const std::optional<Value>& value) const {
     if (const Axis* axis = axis_named(symbol.name)) {
-      std::vector<std::string> texts;
-      for (const auto& value : axis->values) {
-        const std::string known = expression::to_text(value.value);
-        if (std::ranges::find(texts, known) == texts.end()) texts.push_back(known);
+      std::vector<std::string> different;
+      for (const std::string& known : texts_of(*axis)) {
+        if (std::ranges::find(different, known) == different.end()) different.push_back(known);
       }
-      return std::ranges::find(texts, text) != texts.end() ? "" : one_of(texts);
+      return std::ranges::find(different, text) != different.end() ? "" : one_of(different);
     }
-    const auto value = value_of(symbol, text);
     if (!value && !symbol.words.empty()) return one_of(symbol.words);
     const auto field =
         std::ranges::find(spec_.problem, symbol.name, [](const ProblemField& f) { return f.name.value; });

@@ -143,10 +143,11 @@ def _locked(function: Any) -> Callable[..., Any]:
 
 
 def _raising(function: Any) -> Callable[..., None]:
+    locked = _locked(function)
+
     def call(*arguments: Any) -> None:
         error = c_void_p()
-        with _lock_of(arguments):
-            code = function(*arguments, byref(error))
+        code = locked(*arguments, byref(error))
         if code == 0:
             return
         message, hint = text(lib.error_message(error)), text(lib.error_hint(error))

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "common/number.h"
 #include "onnx/onnx.pb.h"
 
 namespace qgen::onnx {
@@ -18,6 +19,19 @@ bool is_below(const std::filesystem::path& path, const std::filesystem::path& fo
 }
 
 }  // namespace
+
+Expected<ExternalPlace> external_place(const ::onnx::TensorProto& tensor) {
+  ExternalPlace place;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") place.location = entry.value();
+    if (entry.key() != "offset" && entry.key() != "length") continue;
+    const auto number = read_number<int64_t>(entry.value());
+    if (!number) return refused(fmt::format("the {} of its external data is not an integer", entry.key()));
+    if (entry.key() == "offset") place.offset = *number;
+    else place.size_bytes = *number;
+  }
+  return place;
+}
 
 Expected<std::vector<std::byte>> read_external(const std::filesystem::path& folder, const ExternalPlace& place,
                                                int64_t size_bytes) {

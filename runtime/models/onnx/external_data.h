@@ -5,17 +5,25 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/error.h"
+
+namespace onnx {
+class TensorProto;
+}
 
 namespace qgen::onnx {
 
 struct ExternalPlace {
   std::string location;  // relative to the model's folder, as in the model
   int64_t offset = 0;
+  std::optional<int64_t> size_bytes;  // nullopt: the model does not say it
 };
+// Where a tensor's data are. Errors: an offset or a length that is not an integer.
+Expected<ExternalPlace> external_place(const ::onnx::TensorProto& tensor);
 
 // `size_bytes` of them. Errors: a place that is not in the folder once symbolic links are followed, a file that is no
 // regular one or ends before.

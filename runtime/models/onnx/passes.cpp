@@ -33,8 +33,8 @@ PerTensor parameters_of(const graph::Node& node, const std::string& operand) {
 }
 
 // By value: how many nodes and outputs read it, and the node that computes it.
-struct Uses {
-  explicit Uses(const graph::Graph& graph) : reads(graph.values.size(), 0), writers(graph.values.size()) {
+struct ValueUses {
+  explicit ValueUses(const graph::Graph& graph) : reads(graph.values.size(), 0), writers(graph.values.size()) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       for (const graph::Port& port : graph.nodes[i].inputs) ++reads[port.value];
       for (const graph::Port& port : graph.nodes[i].outputs) writers[port.value] = i;
@@ -46,12 +46,17 @@ struct Uses {
   std::vector<std::optional<size_t>> writers;
 };
 
+// Nodes that became a part of others have no operator any more.
+void erase_joined(graph::Graph& graph) {
+  std::erase_if(graph.nodes, [](const graph::Node& node) { return node.op.empty(); });
+}
+
 bool has_residual(const graph::Node& node) {
   return node.op == "q8ta_conv2d" || node.op == "q8ta_conv2d_transposed" || node.op == "q8ta_linear";
 }
 
 // The layer that has the function of its bytes as its epilogue from now on; null: it cannot.
-graph::Node* layer_of_function(graph::Graph& graph, const Uses& uses, const graph::Node& node,
+graph::Node* layer_of_function(graph::Graph& graph, const ValueUses& uses, const graph::Node& node,
                                const BytesOf& function) {
   const auto value = input_of(node, "input");
   if (!value || *value != function.root || !uses.writers[*value] || uses.reads[*value] != 1) return nullptr;
@@ -74,18 +79,10 @@ class Residuals {
   Residuals(graph::Graph& graph, const std::vector<Dims>& shapes) : graph_(graph), shapes_(shapes), uses_(graph) {}
 
   void run() {
-    std::vector<bool> is_gone(graph_.nodes.size(), false);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (const auto layer = layer_of(i)) {
-        join(*layer, i);
-        is_gone[*layer] = true;
-      }
+      if (const auto layer = layer_of(i)) join(*layer, i);
     }
-    std::vector<graph::Node> left;
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!is_gone[i]) left.push_back(std::move(graph_.nodes[i]));
-    }
-    graph_.nodes = std::move(left);
+    erase_joined(graph_);
   }
 
  private:
@@ -113,6 +110,7 @@ class Residuals {
   // The layer takes the sum's place in the order, where both operands are there.
   void join(size_t layer, size_t sum) {
     graph::Node joined = std::move(graph_.nodes[layer]);
+    graph_.nodes[layer].op.clear();
     graph::Node& node = graph_.nodes[sum];
     const ValueId result = joined.outputs.front().value;
     const bool is_first = input_of(node, "input") == result;
@@ -138,18 +136,14 @@ class Residuals {
 
   graph::Graph& graph_;
   const std::vector<Dims>& shapes_;
-  Uses uses_;
+  ValueUses uses_;
 };
 
 }  // namespace
 
-namespace {
-
-void put_into_layers(graph::Graph& graph, std::vector<Dims>& shapes, const BytesOfBytes& functions) {
-  const Uses uses(graph);
-  std::vector<bool> is_gone(graph.nodes.size(), false);
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const graph::Node& node = graph.nodes[i];
+void join_tables(graph::Graph& graph, std::vector<Dims>& shapes, const BytesOfBytes& functions) {
+  const ValueUses uses(graph);
+  for (graph::Node& node : graph.nodes) {
     const auto function = functions.find(node.outputs.front().value);
     if (function == functions.end()) continue;
     graph::Node* layer = layer_of_function(graph, uses, node, function->second);
@@ -166,19 +160,9 @@ void put_into_layers(graph::Graph& graph, std::vector<Dims>& shapes, const Bytes
     shapes.push_back(dims_of({256}));
     layer->outputs = node.outputs;
     graph.values[layer->outputs.front().value].name = layer->name;
-    is_gone[i] = true;
+    node.op.clear();
   }
-  std::vector<graph::Node> left;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!is_gone[i]) left.push_back(std::move(graph.nodes[i]));
-  }
-  graph.nodes = std::move(left);
-}
-
-}  // namespace
-
-void join_tables(graph::Graph& graph, std::vector<Dims>& shapes, const BytesOfBytes& functions) {
-  put_into_layers(graph, shapes, functions);
+  erase_joined(graph);
 }
 
 void join_residuals(graph::Graph& graph, const std::vector<Dims>& shapes) { Residuals(graph, shapes).run(); }
@@ -195,7 +179,7 @@ class GateJoiner {
     for (graph::Node& node : graph_.nodes) {
       if (const auto gate = gate_of(node)) node = joined(node, *gate);
     }
-    std::erase_if(graph_.nodes, [](const graph::Node& node) { return node.op.empty(); });
+    erase_joined(graph_);
   }
 
  private:
@@ -257,7 +241,7 @@ class GateJoiner {
 
   graph::Graph& graph_;
   const std::vector<Dims>& shapes_;
-  Uses uses_;
+  ValueUses uses_;
 };
 
 }  // namespace
@@ -275,15 +259,10 @@ class ChainJoiner {
   ChainJoiner(graph::Graph& graph, const std::vector<Dims>& shapes) : graph_(graph), shapes_(shapes), uses_(graph) {}
 
   void run() {
-    std::vector<bool> is_gone(graph_.nodes.size(), false);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      while (const auto first = joined_into(i)) is_gone[*first] = true;
+      while (const auto first = joined_into(i)) graph_.nodes[*first].op.clear();
     }
-    std::vector<graph::Node> left;
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!is_gone[i]) left.push_back(std::move(graph_.nodes[i]));
-    }
-    graph_.nodes = std::move(left);
+    erase_joined(graph_);
   }
 
  private:
@@ -363,7 +342,7 @@ class ChainJoiner {
 
   graph::Graph& graph_;
   const std::vector<Dims>& shapes_;
-  Uses uses_;
+  ValueUses uses_;
 };
 
 }  // namespace
@@ -384,7 +363,7 @@ class InputQuantizers {
       const auto quantizer = only_read_by(i, *input_of(graph_.nodes[i], "input"), "dynamic_quantize_image");
       if (quantizer && reads_parameters_of(*quantizer, i)) join(*quantizer, i);
     }
-    std::erase_if(graph_.nodes, [](const graph::Node& node) { return node.op.empty(); });
+    erase_joined(graph_);
   }
 
  private:
@@ -437,7 +416,7 @@ class InputQuantizers {
   }
 
   graph::Graph& graph_;
-  Uses uses_;
+  ValueUses uses_;
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "common/files.h"
-#include "common/number.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/models/onnx/external_data.h"
 
@@ -20,6 +19,7 @@ namespace {
 
 constexpr int64_t kOldestOpset = 10;      // QuantizeLinear
 constexpr int64_t kOpsetOfChannels = 13;  // DequantizeLinear with an axis
+constexpr const char* kMicrosoft = "com.microsoft";
 constexpr std::string_view kLayers[] = {"Conv", "Gemm", "MatMul"};
 // Between layers: qgen and ONNX Runtime compute them with bytes.
 constexpr std::string_view kBetween[] = {"Add",         "AveragePool", "Clip",      "Concat",  "GlobalAveragePool",
@@ -167,17 +167,15 @@ Done FloatModel::State::join(const std::filesystem::path& folder) {
   for (auto& tensor : *proto.mutable_graph()->mutable_initializer()) {
     if (tensor.data_location() != ::onnx::TensorProto::EXTERNAL) continue;
     has_external_data = true;
-    ExternalPlace place;
-    std::optional<int64_t> length;
-    for (const auto& entry : tensor.external_data()) {
-      if (entry.key() == "location") place.location = entry.value();
-      if (entry.key() == "offset") place.offset = read_number<int64_t>(entry.value()).value_or(-1);
-      if (entry.key() == "length") length = read_number<int64_t>(entry.value());
-    }
-    if (!length || *length < 0)
-      return refused(fmt::format("constant '{}': its external data has no length", tensor.name()));
-    const auto data = read_external(folder, place, *length);
-    if (!data) return refused(fmt::format("constant '{}': {}", tensor.name(), data.error().message));
+    const auto refuse = [&](const std::string& why) {
+      return refused(fmt::format("constant '{}': {}", tensor.name(), why));
+    };
+    const auto place = external_place(tensor);
+    if (!place) return refuse(place.error().message);
+    const int64_t size_bytes = place->size_bytes.value_or(-1);
+    if (size_bytes < 0) return refuse("its external data has no length");
+    const auto data = read_external(folder, *place, size_bytes);
+    if (!data) return refuse(data.error().message);
     tensor.set_raw_data(std::string(reinterpret_cast<const char*>(data->data()), data->size()));
     tensor.clear_external_data();
     tensor.clear_data_location();
@@ -312,9 +310,9 @@ class GraphWriter {
   };
   // `axis`: of output channels.
   Weight weight(const ::onnx::TensorProto& tensor, size_t axis, std::vector<::onnx::NodeProto>& nodes);
-  // A MatMulNBits with the matrix [N, K] or, where it is transposed, [K, N].
+  // A MatMulNBits with the matrix [N, K] or, where it is transposed, [K, N], and the Add of a bias.
   struct Nibbles {
-    ::onnx::NodeProto node;
+    std::vector<::onnx::NodeProto> nodes;
     double sqnr_db = 0;
   };
   Nibbles nibbles(const ::onnx::NodeProto& layer, const ::onnx::TensorProto& weight, bool is_transposed);
@@ -406,19 +404,23 @@ GraphWriter::Nibbles GraphWriter::nibbles(const ::onnx::NodeProto& layer, const 
   }
   const auto sides = [](std::initializer_list<size_t> list) { return std::vector<int64_t>(list.begin(), list.end()); };
   const std::string name = weight.name();
-  Nibbles made;
-  made.node = node(
+  Nibbles made{{}, sqnr_db(signal, noise)};
+  auto& product = made.nodes.emplace_back(node(
       "MatMulNBits", layer.name().empty() ? name + "_product" : layer.name() + "_product",
       {layer.input(0), constant(name + "_nibbles", ::onnx::TensorProto::UINT8, sides({n, blocks, kBlock / 2}), codes),
-       constant(name + "_scales", ::onnx::TensorProto::FLOAT, sides({n * blocks}), scales)});
-  made.node.set_domain("com.microsoft");
+       constant(name + "_scales", ::onnx::TensorProto::FLOAT, sides({n * blocks}), scales)}));
+  product.set_domain(kMicrosoft);
   for (const auto& [key, number] : {std::pair("K", k), {"N", n}, {"bits", size_t{4}}, {"block_size", kBlock}}) {
-    auto& attribute = *made.node.add_attribute();
+    auto& attribute = *product.add_attribute();
     attribute.set_name(key);
     attribute.set_type(::onnx::AttributeProto::INT);
     attribute.set_i(static_cast<int64_t>(number));
   }
-  made.sqnr_db = sqnr_db(signal, noise);
+  if (layer.input_size() > 2 && !layer.input(2).empty()) {
+    const std::string unbiased = product.output(0);
+    made.nodes.push_back(node("Add", layer.name() + "_sum", {unbiased, layer.input(2)}));
+  }
+  made.nodes.back().set_output(0, layer.output(0));
   return made;
 }
 
@@ -454,15 +456,25 @@ void add_reads(const ::onnx::GraphProto& graph, std::set<std::string, std::less<
   }
 }
 
+template <typename List, typename Condition>
+void erase_if(List& list, const Condition& is_gone) {
+  list.erase(std::remove_if(list.begin(), list.end(), is_gone), list.end());
+}
+
+void import_microsofts(::onnx::ModelProto& proto) {
+  const auto is_it = [](const auto& import) { return import.domain() == kMicrosoft; };
+  if (std::ranges::any_of(proto.opset_import(), is_it)) return;
+  auto& import = *proto.add_opset_import();
+  import.set_domain(kMicrosoft);
+  import.set_version(1);
+}
+
 // Constants that nothing reads any more.
 void drop_unread(::onnx::GraphProto& graph) {
   std::set<std::string, std::less<>> reads;
   add_reads(graph, reads);
-  const auto keep = [&](auto& list, const auto& is_unread) {
-    list.erase(std::remove_if(list.begin(), list.end(), is_unread), list.end());
-  };
-  keep(*graph.mutable_initializer(), [&](const auto& tensor) { return !reads.contains(tensor.name()); });
-  keep(*graph.mutable_node(), [&](const auto& node) {
+  erase_if(*graph.mutable_initializer(), [&](const auto& tensor) { return !reads.contains(tensor.name()); });
+  erase_if(*graph.mutable_node(), [&](const auto& node) {
     return node.op_type() == "Constant" && node.output_size() == 1 && !reads.contains(node.output(0));
   });
 }
@@ -510,18 +522,10 @@ Expected<QuantizedModel> FloatModel::quantized(const std::map<std::string, Activ
     }
     if (state_->is_nibble_layer(node, options)) {
       const ::onnx::TensorProto& weight = *state_->constants.at(node.input(1));
-      auto made = writer.nibbles(node, weight, channel_axis(node, weight) == 1);
+      const auto made = writer.nibbles(node, weight, channel_axis(node, weight) == 1);
       result.layers.push_back({node.name(), node.op_type(), "", made.sqnr_db});
+      std::ranges::for_each(made.nodes, put);
       has_nibbles = true;
-      if (node.input_size() > 2 && !node.input(2).empty()) {
-        put(made.node);
-        auto sum = writer.node("Add", node.name() + "_sum", {made.node.output(0), node.input(2)});
-        sum.set_output(0, node.output(0));
-        put(sum);
-      } else {
-        made.node.set_output(0, node.output(0));
-        put(made.node);
-      }
       continue;
     }
     const std::string input = node.input(0);
@@ -553,18 +557,10 @@ Expected<QuantizedModel> FloatModel::quantized(const std::map<std::string, Activ
     put(node);
   }
   // Files of old versions name their constants as inputs too.
-  auto& inputs_of_graph = *graph.mutable_input();
-  inputs_of_graph.erase(std::remove_if(inputs_of_graph.begin(), inputs_of_graph.end(),
-                                       [&](const auto& input) { return state_->constants.contains(input.name()); }),
-                        inputs_of_graph.end());
+  erase_if(*graph.mutable_input(), [&](const auto& input) { return state_->constants.contains(input.name()); });
   drop_unread(graph);
   graph.clear_value_info();
-  const auto is_microsofts = [](const auto& import) { return import.domain() == "com.microsoft"; };
-  if (has_nibbles && std::ranges::none_of(proto.opset_import(), is_microsofts)) {
-    auto& import = *proto.add_opset_import();
-    import.set_domain("com.microsoft");
-    import.set_version(1);
-  }
+  if (has_nibbles) import_microsofts(proto);
   result.file = proto.SerializeAsString();
   return result;
 }

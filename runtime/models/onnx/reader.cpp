@@ -15,7 +15,6 @@
 #include <set>
 
 #include "common/files.h"
-#include "common/number.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/models/onnx/external_data.h"
 
@@ -180,17 +179,12 @@ class Reader {
   }
 
   Expected<std::vector<std::byte>> external_data(const ::onnx::TensorProto& proto, int64_t stored) const {
-    ExternalPlace place;
-    for (const auto& entry : proto.external_data()) {
-      if (entry.key() == "location") place.location = entry.value();
-      if (entry.key() != "offset" && entry.key() != "length") continue;
-      const auto number = read_number<int64_t>(entry.value());
-      if (!number) return refused(fmt::format("the {} of its external data is not an integer", entry.key()));
-      if (entry.key() == "offset") place.offset = *number;
-      else if (*number != stored)
-        return refused(fmt::format("its shape takes {} bytes, and its external data have {}", stored, *number));
-    }
-    return read_external(options_.folder, place, stored);
+    const auto place = external_place(proto);
+    if (!place) return place.error();
+    if (place->size_bytes.value_or(stored) != stored)
+      return refused(
+          fmt::format("its shape takes {} bytes, and its external data have {}", stored, *place->size_bytes));
+    return read_external(options_.folder, *place, stored);
   }
 
   Expected<Node> node(::onnx::NodeProto& proto, size_t place) {
