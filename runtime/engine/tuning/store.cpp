@@ -332,34 +332,10 @@ Expected<bool> is_file(const std::filesystem::path& path) {
   return true;
 }
 
-}  // namespace
-
-Expected<Store> Store::open(const std::filesystem::path& path) {
-  if (auto file = is_file(path); !file) return file.error();
-  std::error_code code;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), code);
-  auto state = State::opened(path, path.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  if (!state) return state.error();
-  if (Done ready = (*state)->set_up(); !ready) return ready.error();
-  return Store(*std::move(state));
-}
-
-namespace {
-
 Error none_there(const std::filesystem::path& path) {
   return {Error::Kind::not_found, fmt::format("there is no store '{}'", printable(path.string())),
           "qgen-tune makes one when it measures"};
 }
-
-}  // namespace
-
-Expected<Store> Store::open_existing(const std::filesystem::path& path) {
-  const auto file = is_file(path);
-  if (!file) return file.error();
-  return *file ? open(path) : none_there(path);
-}
-
-namespace {
 
 // "file:a%20b?immutable=1": SQLite takes no locks, and makes no other files.
 std::string address_of_unwritten(const std::filesystem::path& path) {
@@ -373,6 +349,22 @@ std::string address_of_unwritten(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+Expected<Store> Store::open(const std::filesystem::path& path) {
+  if (auto file = is_file(path); !file) return file.error();
+  std::error_code code;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), code);
+  auto state = State::opened(path, path.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  if (!state) return state.error();
+  if (Done ready = (*state)->set_up(); !ready) return ready.error();
+  return Store(*std::move(state));
+}
+
+Expected<Store> Store::open_existing(const std::filesystem::path& path) {
+  const auto file = is_file(path);
+  if (!file) return file.error();
+  return *file ? open(path) : none_there(path);
+}
 
 Expected<Store> Store::open_to_read(const std::filesystem::path& path) {
   const auto file = is_file(path);
