@@ -53,6 +53,8 @@ endif()
 set(QGEN_LESS_OPTIMISATION $<$<NOT:$<CONFIG:Debug>>:-O1>)
 # Sanitizers' checks multiply compiling by two where it optimises: only rooms that tests spend their time in are.
 set(QGEN_BUSY_ROOMS expression library tensor selector reference measure planner yaml_reader tuning report expand)
+# Rooms whose code runs once for each file or command.
+set(QGEN_ROOMS_THAT_RUN_ONCE spec render emit prune pipeline onnx model runner tuner)
 if(QGEN_SANITIZE)
   set(QGEN_LESS_OPTIMISATION "")
 endif()
@@ -125,6 +127,9 @@ function(qgen_add_room name folder)
     qgen_compile_together(qgen_${name} ${folder} ${ROOM_APART})
     if(name IN_LIST QGEN_ROOMS_OF_ENGINES)
       target_compile_options(qgen_${name} PRIVATE -ffunction-sections -fdata-sections)
+    endif()
+    if(name IN_LIST QGEN_ROOMS_THAT_RUN_ONCE)
+      target_compile_options(qgen_${name} PRIVATE ${QGEN_LESS_OPTIMISATION})
     endif()
     if(QGEN_SANITIZE AND name IN_LIST QGEN_BUSY_ROOMS)
       target_compile_options(qgen_${name} PRIVATE -O1)  # and so not with the headers that are precompiled
