@@ -29,10 +29,10 @@ For people who want to know which operators run on a device. Afterwards you know
 cell is the number of variants and recipes that the device can run for one operator. Each variant may be several
 kernels, with different workgroup sizes.
 
-The test that writes this page also looks for gaps. It lists the combinations of operands'
-[formats](glossary.md#tensors-and-numbers) that the operator's kernels accept on any device. For recipes it lists the
-format of each operand alone. If a device has no kernel for some of them, its cell has a second number: how many these
-are.
+The test that writes this page also looks for gaps. For each operator, it lists the combinations of its operands'
+[formats](glossary.md#tensors-and-numbers) that some kernel accepts, on whatever device. For recipes it lists the format
+of each operand alone. If a device has no kernel for some of these combinations, a second number in its cell counts
+them.
 
 This command prints, for one operator and one device, the reason why a kernel does not run:
 
