@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The epilogue of integer matrix products, from the int8 sums of lib/bmm_bytes.glsl to an output. docs/fused.md is the
-// definition, and shows that 64 bits are enough.
+// The epilogue of integer matrix products, from sums of the operands' integers and of their products to an output.
+// docs/fused.md is the definition, and shows that 64 bits are enough.
 $include "lib/bmm_matrices.glsl"
 $include "lib/wide.glsl"
 $include "lib/affine.glsl"
