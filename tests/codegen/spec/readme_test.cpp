@@ -34,7 +34,7 @@ std::string name_in(const std::string& yaml) {
 TEST(Readme, ItsExamplesAreSpecs) {
   const auto examples = example_specs();
   ASSERT_EQ(examples.size(), 17U);
-  std::vector<SpecText> files = {{"rounded.yaml", "fragment: rounded\nproblem: {rounding: u32}\n"}};
+  std::vector<SpecText> files = {{"with_rounding.yaml", "fragment: with_rounding\nproblem: {rounding: u32}\n"}};
   for (const std::string& yaml : examples) files.push_back({name_in(yaml) + ".yaml", yaml});
   const auto specs = parse_specs(files, UnusedFragments::are_errors);
   ASSERT_TRUE(specs) << to_text(specs.error(), {});
