@@ -13,12 +13,9 @@ scales = {"input_scale": 0.5, "output_scale": 0.25}
 told = dev.explain("q8ta_relu", {"input": x}, scales)
 print(told)
 
-kernels = re.findall(r"q8ta_unary\.\S+", told)
+kernels = re.findall(r"q8ta_unary\.[\w./]+", told)
 best = dev.q8ta_relu(x, **scales)
-for kernel in kernels[:3]:
-    try:
-        other = dev.run("q8ta_relu", {"input": x}, scales, kernel=kernel)["output"]
-    except qgen.Error as error:
-        print(f"{kernel}: {error.message.splitlines()[0]}")
-        continue
-    assert np.array_equal(best, other)
+for kernel in kernels:
+    other = dev.run("q8ta_relu", {"input": x}, scales, kernel=kernel)["output"]
+    assert np.array_equal(best, other), kernel
+print(f"{len(kernels)} kernels give the same bits")
