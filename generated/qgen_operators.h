@@ -31,7 +31,7 @@ typedef struct qgen_integers {
 
 /* ---- used by the functions below -------------------------------------------------------------------------------- */
 
-#define QGEN_MOST_ARGUMENTS 10
+#define QGEN_MOST_ARGUMENTS 12
 #define QGEN_MOST_ATTRIBUTES 16
 
 typedef struct qgen_typed_call {
@@ -3170,6 +3170,66 @@ static inline qgen_code qgen_rms_norm(qgen_device* device,
   return qgen_typed_end(&call, "rms_norm", device, frame, results, error);
 }
 
+/* rotary_cache_write: rotated queries, and a cache with the rotated keys and the values of new rows */
+typedef struct qgen_rotary_cache_write_args {
+  /* f32, f16 [B, S, X, D]; N heads; without key and value: N heads, then M of keys, then M of values */
+  const qgen_tensor* query;
+  /* f32, f16 [B, S, M, D]; may be null; of the new rows */
+  const qgen_tensor* key;
+  /* f32, f16 [B, S, M, D]; may be null; as key */
+  const qgen_tensor* value;
+  /* f32, f16 [B, M, C, D]; C is the capacity, in keys */
+  const qgen_tensor* key_cache;
+  /* f32, f16 [B, M, C, D] */
+  const qgen_tensor* value_cache;
+  /* f32, f16 [P, R]; row p is for position p */
+  const qgen_tensor* cos;
+  /* f32, f16 [P, R] */
+  const qgen_tensor* sin;
+  /* i32 [B]; the position of the last new row; below S - 1, the rows begin at 0 */
+  const qgen_tensor* last;
+  /* written to; null: the call makes it */
+  const qgen_tensor* rotated;
+  /* written to; null: the call makes it */
+  const qgen_tensor* keys;
+  /* written to; null: the call makes it */
+  const qgen_tensor* values;
+  /* written to; null: the call makes it */
+  const qgen_tensor* lengths;
+  /* pairs are neighbours; else element i and element i + R; default false */
+  int interleaved;
+  /* write new rows only; keys and values must then have the memory of key_cache and value_cache; default false */
+  int only_new;
+} qgen_rotary_cache_write_args;
+static inline qgen_rotary_cache_write_args qgen_rotary_cache_write_defaults(void) {
+  qgen_rotary_cache_write_args args;
+  memset(&args, 0, sizeof args);
+  return args;
+}
+static inline qgen_code qgen_rotary_cache_write(qgen_device* device,
+                                                qgen_frame* frame,
+                                                const qgen_rotary_cache_write_args* args,
+                                                qgen_results** results,
+                                                qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "query", args->query);
+  qgen_typed_tensor(&call, "key", args->key);
+  qgen_typed_tensor(&call, "value", args->value);
+  qgen_typed_tensor(&call, "key_cache", args->key_cache);
+  qgen_typed_tensor(&call, "value_cache", args->value_cache);
+  qgen_typed_tensor(&call, "cos", args->cos);
+  qgen_typed_tensor(&call, "sin", args->sin);
+  qgen_typed_tensor(&call, "last", args->last);
+  qgen_typed_tensor(&call, "rotated", args->rotated);
+  qgen_typed_tensor(&call, "keys", args->keys);
+  qgen_typed_tensor(&call, "values", args->values);
+  qgen_typed_tensor(&call, "lengths", args->lengths);
+  qgen_typed_flag(&call, "interleaved", args->interleaved);
+  qgen_typed_flag(&call, "only_new", args->only_new);
+  return qgen_typed_end(&call, "rotary_cache_write", device, frame, results, error);
+}
+
 /* rotary_embedding: rotates pairs of elements by angles that depend on their row's position */
 typedef struct qgen_rotary_embedding_args {
   /* f32, f16 [B, X, Y, D]; [B, S, N, D]; with heads_first: [B, N, S, D] */
@@ -3210,6 +3270,30 @@ static inline qgen_code qgen_rotary_embedding(qgen_device* device,
   qgen_typed_flag(&call, "heads_first", args->heads_first);
   qgen_typed_flag(&call, "from_last", args->from_last);
   return qgen_typed_end(&call, "rotary_embedding", device, frame, results, error);
+}
+
+/* silu_mul: x * sigmoid(x) * y, with x the first half of each row and y the second */
+typedef struct qgen_silu_mul_args {
+  /* f32, f16 [..., K]; K is even */
+  const qgen_tensor* input;
+  /* written to; null: the call makes it */
+  const qgen_tensor* output;
+} qgen_silu_mul_args;
+static inline qgen_silu_mul_args qgen_silu_mul_defaults(void) {
+  qgen_silu_mul_args args;
+  memset(&args, 0, sizeof args);
+  return args;
+}
+static inline qgen_code qgen_silu_mul(qgen_device* device,
+                                      qgen_frame* frame,
+                                      const qgen_silu_mul_args* args,
+                                      qgen_results** results,
+                                      qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "input", args->input);
+  qgen_typed_tensor(&call, "output", args->output);
+  return qgen_typed_end(&call, "silu_mul", device, frame, results, error);
 }
 
 /* skip_layer_norm: input + skip + sum_bias, and its normalization */

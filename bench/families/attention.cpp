@@ -18,6 +18,16 @@ void add_rotations(std::vector<Row>& rows) {
   }
 }
 
+// The same with 8 heads of keys, which are written into a cache.
+void add_cached_rotations(std::vector<Row>& rows) {
+  for (const std::string_view tokens : {"1", "512"}) {
+    const TimedRequest timed{
+        {.shapes = {fmt::format("query=1x{}x48x128:f16", tokens), "key_cache=1x8x8192x128:f16",
+                    "value_cache=1x8x8192x128:f16", "cos=8192x64:f16", "sin=8192x64:f16", "last=1:i32=8000"}}};
+    rows.push_back({"rotary_cache_write", fmt::format("{}x32x8x128.f16", tokens), timed, std::nullopt});
+  }
+}
+
 // 32 heads of 128, 8 of keys: prompts, and one token or a few with a cache.
 void add_attention(std::vector<Row>& rows) {
   for (const auto& [queries, keys] : {std::pair{2048, 2048}, {128, 2048}, {8, 8192}, {1, 8192}, {1, 128}}) {
@@ -35,8 +45,10 @@ Family attention_family() {
   Family family;
   add_attention(family.rows);
   add_rotations(family.rows);
+  add_cached_rotations(family.rows);
   family.short_sizes = {{"attention", {"2048x2048x32x8x128.f16", "1x8192x32x8x128.f16"}},
-                        {"rotary_embedding", {"2048x32x128.f16"}}};
+                        {"rotary_embedding", {"2048x32x128.f16"}},
+                        {"rotary_cache_write", {"512x32x8x128.f16"}}};
   return family;
 }
 

@@ -974,6 +974,27 @@ inline graph::Var rms_norm(graph::Builder& net,
   return net.add(node, "output");
 }
 
+struct RotaryCacheWriteValues {
+  graph::Var rotated;
+  graph::Var keys;
+  graph::Var values;
+  graph::Var lengths;
+};
+inline RotaryCacheWriteValues rotary_cache_write(graph::Builder& net,
+                                                 const RotaryCacheWriteInputs<graph::InGraph>& inputs,
+                                                 const RotaryCacheWriteAttributes& attributes = {}) {
+  graph::NodeOf node("rotary_cache_write");
+  node.inputs({
+    {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}, {"key_cache", inputs.key_cache},
+    {"value_cache", inputs.value_cache}, {"cos", inputs.cos}, {"sin", inputs.sin}, {"last", inputs.last},
+  });
+  node.attributes({
+    {"interleaved", graph::to_value(attributes.interleaved)}, {"only_new", graph::to_value(attributes.only_new)},
+  });
+  const auto made = net.add(node, {"rotated", "keys", "values", "lengths"});
+  return {made[0], made[1], made[2], made[3]};
+}
+
 inline graph::Var rotary_embedding(graph::Builder& net,
                                    const RotaryEmbeddingInputs<graph::InGraph>& inputs,
                                    const RotaryEmbeddingAttributes& attributes = {}) {
@@ -983,6 +1004,13 @@ inline graph::Var rotary_embedding(graph::Builder& net,
     {"interleaved", graph::to_value(attributes.interleaved)}, {"heads_first", graph::to_value(attributes.heads_first)},
     {"from_last", graph::to_value(attributes.from_last)},
   });
+  return net.add(node, "output");
+}
+
+inline graph::Var silu_mul(graph::Builder& net,
+                           const SiluMulInputs<graph::InGraph>& inputs) {
+  graph::NodeOf node("silu_mul");
+  node.inputs({{"input", inputs.input}});
   return net.add(node, "output");
 }
 

@@ -106,7 +106,9 @@
 #include "reduce.h"
 #include "resize2d.h"
 #include "rms_norm.h"
+#include "rotary_cache_write.h"
 #include "rotary_embedding.h"
+#include "silu_mul.h"
 #include "skip_norm.h"
 #include "softmax.h"
 #include "strided_copy.h"
@@ -225,8 +227,10 @@ namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstM
 namespace reduce { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
 namespace resize2d { constexpr uint32_t kFirstModule = reduce::kFirstModule + reduce::kVariants; }
 namespace rms_norm { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
-namespace rotary_embedding { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
-namespace skip_norm { constexpr uint32_t kFirstModule = rotary_embedding::kFirstModule + rotary_embedding::kVariants; }
+namespace rotary_cache_write { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
+namespace rotary_embedding { constexpr uint32_t kFirstModule = rotary_cache_write::kFirstModule + rotary_cache_write::kVariants; }
+namespace silu_mul { constexpr uint32_t kFirstModule = rotary_embedding::kFirstModule + rotary_embedding::kVariants; }
+namespace skip_norm { constexpr uint32_t kFirstModule = silu_mul::kFirstModule + silu_mul::kVariants; }
 namespace softmax { constexpr uint32_t kFirstModule = skip_norm::kFirstModule + skip_norm::kVariants; }
 namespace strided_copy { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }

@@ -54,7 +54,9 @@ namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace reduce { extern const SignatureInfo signatures[1]; }
 namespace resize2d { extern const SignatureInfo signatures[1]; }
 namespace rms_norm { extern const SignatureInfo signatures[1]; }
+namespace rotary_cache_write { extern const SignatureInfo signatures[1]; }
 namespace rotary_embedding { extern const SignatureInfo signatures[1]; }
+namespace silu_mul { extern const SignatureInfo signatures[1]; }
 namespace skip_norm { extern const SignatureInfo signatures[2]; }
 namespace softmax { extern const SignatureInfo signatures[1]; }
 namespace strided_copy { extern const SignatureInfo signatures[4]; }
@@ -843,6 +845,18 @@ Expected<Call> infer_rms_norm(const InferArguments& arguments) {
   return infer(inputs, attributes);
 }
 
+Expected<Call> infer_rotary_cache_write(const InferArguments& arguments) {
+  const RotaryCacheWriteInputs<Described> inputs{
+    .query = arguments.tensor(0), .key = arguments.optional(1), .value = arguments.optional(2),
+    .key_cache = arguments.tensor(3), .value_cache = arguments.tensor(4), .cos = arguments.tensor(5),
+    .sin = arguments.tensor(6), .last = arguments.tensor(7),
+  };
+  const RotaryCacheWriteAttributes attributes{
+    .interleaved = arguments.attribute<bool>(0), .only_new = arguments.attribute<bool>(1),
+  };
+  return infer(inputs, attributes);
+}
+
 Expected<Call> infer_rotary_embedding(const InferArguments& arguments) {
   const RotaryEmbeddingInputs<Described> inputs{
     .input = arguments.tensor(0), .cos = arguments.tensor(1), .sin = arguments.tensor(2),
@@ -853,6 +867,11 @@ Expected<Call> infer_rotary_embedding(const InferArguments& arguments) {
     .from_last = arguments.attribute<bool>(2),
   };
   return infer(inputs, attributes);
+}
+
+Expected<Call> infer_silu_mul(const InferArguments& arguments) {
+  const SiluMulInputs<Described> inputs{.input = arguments.tensor(0)};
+  return infer(inputs);
 }
 
 Expected<Call> infer_skip_layer_norm(const InferArguments& arguments) {
@@ -3154,6 +3173,54 @@ Expected<DeviceTensor> rms_norm(Context& context,
   return run_for_one(context, rms_norm::signatures[0], call, std::move(arguments));
 }
 
+Expected<Call> rotary_cache_write_call(const RotaryCacheWriteInputs<Described>& inputs,
+                                       const RotaryCacheWriteAttributes& attributes) {
+  InferArguments arguments(rotary_cache_write::signatures[0]);
+  arguments.set_tensor(0, inputs.query);
+  arguments.set_optional(1, inputs.key);
+  arguments.set_optional(2, inputs.value);
+  arguments.set_tensor(3, inputs.key_cache);
+  arguments.set_tensor(4, inputs.value_cache);
+  arguments.set_tensor(5, inputs.cos);
+  arguments.set_tensor(6, inputs.sin);
+  arguments.set_tensor(7, inputs.last);
+  arguments.set_attribute(0, attributes.interleaved);
+  arguments.set_attribute(1, attributes.only_new);
+  arguments.set_output(8, inputs.rotated);
+  arguments.set_output(9, inputs.keys);
+  arguments.set_output(10, inputs.values);
+  arguments.set_output(11, inputs.lengths);
+  return checked(arguments, infer_rotary_cache_write);
+}
+Expected<RotaryCacheWriteOutputs> rotary_cache_write(Context& context,
+                                                     const RotaryCacheWriteInputs<OnDevice>& inputs,
+                                                     const RotaryCacheWriteAttributes& attributes) {
+  const ArgumentKey key{
+    rotary_cache_write::signatures[0], inputs.query, inputs.key, inputs.value, inputs.key_cache, inputs.value_cache,
+    inputs.cos, inputs.sin, inputs.last, inputs.rotated, inputs.keys, inputs.values, inputs.lengths,
+    attributes.interleaved, attributes.only_new,
+  };
+  const auto call = call_of(context, key, [&] {
+    const RotaryCacheWriteInputs<Described> described{
+      .query = desc_of(inputs.query), .key = desc_of(inputs.key), .value = desc_of(inputs.value),
+      .key_cache = desc_of(inputs.key_cache), .value_cache = desc_of(inputs.value_cache), .cos = desc_of(inputs.cos),
+      .sin = desc_of(inputs.sin), .last = desc_of(inputs.last), .rotated = desc_of(inputs.rotated),
+      .keys = desc_of(inputs.keys), .values = desc_of(inputs.values), .lengths = desc_of(inputs.lengths),
+    };
+    return rotary_cache_write_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.query), argument_of(inputs.key), argument_of(inputs.value), argument_of(inputs.key_cache),
+    argument_of(inputs.value_cache), argument_of(inputs.cos), argument_of(inputs.sin), argument_of(inputs.last),
+    argument_of(inputs.rotated), argument_of(inputs.keys), argument_of(inputs.values), argument_of(inputs.lengths),
+  });
+  auto made = run(context, rotary_cache_write::signatures[0], call, std::move(arguments));
+  if (!made) return made.error();
+  return RotaryCacheWriteOutputs{
+    std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2]), std::move((*made)[3]),
+  };
+}
+
 Expected<Call> rotary_embedding_call(const RotaryEmbeddingInputs<Described>& inputs,
                                      const RotaryEmbeddingAttributes& attributes) {
   InferArguments arguments(rotary_embedding::signatures[0]);
@@ -3186,6 +3253,23 @@ Expected<DeviceTensor> rotary_embedding(Context& context,
     argument_of(inputs.output),
   });
   return run_for_one(context, rotary_embedding::signatures[0], call, std::move(arguments));
+}
+
+Expected<Call> silu_mul_call(const SiluMulInputs<Described>& inputs) {
+  InferArguments arguments(silu_mul::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_silu_mul);
+}
+Expected<DeviceTensor> silu_mul(Context& context,
+                                const SiluMulInputs<OnDevice>& inputs) {
+  const ArgumentKey key{silu_mul::signatures[0], inputs.input, inputs.output};
+  const auto call = call_of(context, key, [&] {
+    const SiluMulInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return silu_mul_call(described);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, silu_mul::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> skip_layer_norm_call(const SkipLayerNormInputs<Described>& inputs,
@@ -3372,7 +3456,9 @@ std::span<const OperatorEntry> entries() {
       {fused_unary::signatures[0], infer_requantize},
       {resize2d::signatures[0], infer_resize2d},
       {rms_norm::signatures[0], infer_rms_norm},
+      {rotary_cache_write::signatures[0], infer_rotary_cache_write},
       {rotary_embedding::signatures[0], infer_rotary_embedding},
+      {silu_mul::signatures[0], infer_silu_mul},
       {skip_norm::signatures[1], infer_skip_layer_norm},
       {skip_norm::signatures[0], infer_skip_rms_norm},
       {strided_copy::signatures[1], infer_slice},

@@ -1782,6 +1782,42 @@ Expected<DeviceTensor> rms_norm(Context& context,
                                 const RmsNormInputs<OnDevice>& inputs,
                                 const RmsNormAttributes& attributes = {});
 
+// rotary_cache_write: rotated queries, and a cache with the rotated keys and the values of new rows
+template <typename As>
+struct RotaryCacheWriteInputs {
+  // f32, f16 [B, S, X, D]; N heads; without key and value: N heads, then M of keys, then M of values
+  typename As::Tensor query;
+  typename As::Optional key = {};  // f32, f16 [B, S, M, D]; of the new rows
+  typename As::Optional value = {};  // f32, f16 [B, S, M, D]; as key
+  typename As::Tensor key_cache;  // f32, f16 [B, M, C, D]; C is the capacity, in keys
+  typename As::Tensor value_cache;  // f32, f16 [B, M, C, D]
+  typename As::Tensor cos;  // f32, f16 [P, R]; row p is for position p
+  typename As::Tensor sin;  // f32, f16 [P, R]
+  typename As::Tensor last;  // i32 [B]; the position of the last new row; below S - 1, the rows begin at 0
+  typename As::Output rotated = {};  // written to; without: the call makes it
+  typename As::Output keys = {};  // written to; without: the call makes it
+  typename As::Output values = {};  // written to; without: the call makes it
+  typename As::Output lengths = {};  // written to; without: the call makes it
+};
+struct RotaryCacheWriteAttributes {
+  bool interleaved = false;  // pairs are neighbours; else element i and element i + R
+  // write new rows only; keys and values must then have the memory of key_cache and value_cache
+  bool only_new = false;
+};
+struct RotaryCacheWriteOutputs {
+  DeviceTensor rotated;  // f32, f16 [B, S, N, D]
+  DeviceTensor keys;  // f32, f16 [B, M, C, D]
+  DeviceTensor values;  // f32, f16 [B, M, C, D]
+  DeviceTensor lengths;  // i32 [B]; the number of keys up to the last new row, at most C
+};
+Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs,
+                     const RotaryCacheWriteAttributes& attributes);
+Expected<Call> rotary_cache_write_call(const RotaryCacheWriteInputs<Described>& inputs,
+                                       const RotaryCacheWriteAttributes& attributes = {});
+Expected<RotaryCacheWriteOutputs> rotary_cache_write(Context& context,
+                                                     const RotaryCacheWriteInputs<OnDevice>& inputs,
+                                                     const RotaryCacheWriteAttributes& attributes = {});
+
 // rotary_embedding: rotates pairs of elements by angles that depend on their row's position
 template <typename As>
 struct RotaryEmbeddingInputs {
@@ -1804,6 +1840,17 @@ Expected<Call> rotary_embedding_call(const RotaryEmbeddingInputs<Described>& inp
 Expected<DeviceTensor> rotary_embedding(Context& context,
                                         const RotaryEmbeddingInputs<OnDevice>& inputs,
                                         const RotaryEmbeddingAttributes& attributes = {});
+
+// silu_mul: x * sigmoid(x) * y, with x the first half of each row and y the second
+template <typename As>
+struct SiluMulInputs {
+  typename As::Tensor input;  // f32, f16 [..., K]; K is even
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+Expected<Call> infer(const SiluMulInputs<Described>& inputs);
+Expected<Call> silu_mul_call(const SiluMulInputs<Described>& inputs);
+Expected<DeviceTensor> silu_mul(Context& context,
+                                const SiluMulInputs<OnDevice>& inputs);
 
 // skip_layer_norm: input + skip + sum_bias, and its normalization
 template <typename As>

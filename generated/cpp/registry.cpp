@@ -104,7 +104,9 @@
 #include "reduce.h"
 #include "resize2d.h"
 #include "rms_norm.h"
+#include "rotary_cache_write.h"
 #include "rotary_embedding.h"
+#include "silu_mul.h"
 #include "skip_norm.h"
 #include "softmax.h"
 #include "strided_copy.h"
@@ -231,7 +233,9 @@ constexpr const OperatorInfo* kOperators[] = {
   &reduce::op,
   &resize2d::op,
   &rms_norm::op,
+  &rotary_cache_write::op,
   &rotary_embedding::op,
+  &silu_mul::op,
   &skip_norm::op,
   &softmax::op,
   &strided_copy::op,
@@ -314,7 +318,9 @@ constexpr const SignatureInfo* kSignatures[] = {
   &fused_unary::signatures[0],  // requantize
   &resize2d::signatures[0],  // resize2d
   &rms_norm::signatures[0],  // rms_norm
+  &rotary_cache_write::signatures[0],  // rotary_cache_write
   &rotary_embedding::signatures[0],  // rotary_embedding
+  &silu_mul::signatures[0],  // silu_mul
   &skip_norm::signatures[1],  // skip_layer_norm
   &skip_norm::signatures[0],  // skip_rms_norm
   &strided_copy::signatures[1],  // slice

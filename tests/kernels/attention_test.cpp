@@ -87,6 +87,147 @@ TEST_F(AttentionTest, RotaryEmbeddingOfSpecialValues) {
         kEverythingAsAsked);
 }
 
+// ---- rotary_cache_write ---------------------------------------------------------------------------------------------
+
+struct CachedRows {
+  int64_t batches, heads, key_heads, capacity, rows, width, angles, table;
+  std::vector<int32_t> last;
+};
+
+const CachedRows kCachedRows[] = {
+    {1, 1, 1, 1, 1, 2, 1, 1, {0}},
+    {1, 4, 2, 5, 1, 8, 4, 9, {3}},
+    {2, 3, 1, 7, 1, 5, 2, 9, {0, 6}},                        // odd sides: neighbours share a word
+    {3, 4, 2, 9, 4, 16, 8, 9, {3, 8, 1}},                    // from 0, up to the end, and a padded prompt
+    {2, 2, 2, 6, 6, 8, 2, 6, {5, 2}},                        // the whole cache, partial
+    {3, 2, 1, 4, 2, 4, 2, 3, {4, 2147483647, -2147483648}},  // half outside, outside, and from 0; outside of the table
+    {2, 2, 1, 4, 0, 4, 2, 4, {2, 3}},                        // no rows
+    {0, 2, 1, 4, 1, 4, 2, 4, {}},
+    {2, 2, 0, 4, 1, 4, 2, 4, {1, 2}},  // no keys
+    {2, 0, 2, 4, 1, 4, 2, 4, {1, 2}},  // no queries
+    {2, 2, 1, 4, 1, 0, 0, 4, {1, 2}},
+    {1, 4, 1, 130, 67, 64, 32, 200, {120}},
+    {1, 2, 2, 6, 3, 6, 0, 6, {4}},  // nothing is rotated
+};
+
+Request request_of(const CachedRows& it, DType dtype, bool is_packed, bool is_interleaved) {
+  const int64_t heads = it.heads + (is_packed ? 2 * it.key_heads : 0);
+  const Shape cache{it.batches, it.key_heads, it.capacity, it.width}, rows{it.batches, it.rows, it.key_heads, it.width};
+  Request request{.inputs = {{"query", Random(1).reals(dtype, {it.batches, it.rows, heads, it.width}, -3, 3)},
+                             {"key_cache", Random(2).reals(dtype, cache, -9, 9)},
+                             {"value_cache", Random(3).reals(dtype, cache, -9, 9)},
+                             {"cos", Random(4).reals(dtype, {it.table, it.angles}, -1, 1)},
+                             {"sin", Random(5).reals(dtype, {it.table, it.angles}, -1, 1)},
+                             {"last", make_tensor<int32_t>(DType::i32, {it.batches}, it.last)}},
+                  .attributes = {{"interleaved", is_interleaved}}};
+  if (is_packed) return request;
+  request.inputs["key"] = Random(6).reals(dtype, rows, -3, 3);
+  request.inputs["value"] = Random(7).reals(dtype, rows, -9, 9);
+  return request;
+}
+
+TEST_F(AttentionTest, RotaryCacheWrite) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const CachedRows& it : kCachedRows) {
+      for (const bool is_packed : {false, true}) {
+        for (const bool is_interleaved : {false, true}) {
+          SCOPED_TRACE(fmt::format("{} {} rows of {} and {} heads, {} wide{}{}", name(dtype), it.rows, it.heads,
+                                   it.key_heads, it.width, is_packed ? ", packed" : "",
+                                   is_interleaved ? ", interleaved" : ""));
+          expect_reference("rotary_cache_write", request_of(it, dtype, is_packed, is_interleaved), kEverythingAsAsked);
+        }
+      }
+    }
+  }
+}
+
+// With only_new, in the memory of the caches: bit for bit what whole caches give, and other rows are not touched.
+TEST_F(AttentionTest, RotaryCacheWriteInPlace) {
+  Context on_device = context();
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const CachedRows& it : kCachedRows) {
+      for (const bool is_packed : {false, true}) {
+        const Request request = request_of(it, dtype, is_packed, false);
+        std::map<std::string, DeviceTensor> on;
+        for (const auto& [name, tensor] : request.inputs)
+          on.emplace(name, *on_device.executor.upload(tensor, Storage::buffer));
+        const auto given = [&](const char* name) { return on.contains(name) ? &on.at(name) : nullptr; };
+        const auto described = [&](const char* name) {
+          return given(name) ? std::optional(desc_of(on.at(name))) : std::nullopt;
+        };
+        const auto call_of = [&](bool only_new) {
+          return generated::operators::rotary_cache_write_call({.query = desc_of(on.at("query")),
+                                                                .key = described("key"),
+                                                                .value = described("value"),
+                                                                .key_cache = desc_of(on.at("key_cache")),
+                                                                .value_cache = desc_of(on.at("value_cache")),
+                                                                .cos = desc_of(on.at("cos")),
+                                                                .sin = desc_of(on.at("sin")),
+                                                                .last = desc_of(on.at("last"))},
+                                                               {.only_new = only_new});
+        };
+        const Shape cache{it.batches, it.key_heads, it.capacity, it.width};
+        const auto allocated = [&](DType type, const Shape& shape) {
+          return *on_device.executor.allocate(type, shape, Storage::buffer);
+        };
+        const DeviceTensor lengths = allocated(DType::i32, {it.batches}), keys = allocated(dtype, cache),
+                           values = allocated(dtype, cache);
+        const DeviceTensor rotated = allocated(dtype, {it.batches, it.rows, it.heads, it.width});
+        const auto run = [&](bool only_new, const DeviceTensor& to_keys, const DeviceTensor& to_values) {
+          const auto call = call_of(only_new);
+          ASSERT_TRUE(call) << to_text(call.error());
+          const Selection selection = select(call->problem, on_device.profile, on_device.library, {});
+          ASSERT_FALSE(selection.ranked.empty());
+          const Work work{&selection.ranked.front(),
+                          {given("query"), given("key"), given("value"), given("key_cache"), given("value_cache"),
+                           given("cos"), given("sin"), given("last"), &rotated, &to_keys, &to_values, &lengths}};
+          auto recording = on_device.executor.record({&work, 1});
+          ASSERT_TRUE(recording) << to_text(recording.error());
+          ASSERT_TRUE(on_device.executor.run(*recording));
+        };
+        run(false, keys, values);
+        const HostTensor whole = *on_device.executor.download(rotated);
+        run(true, on.at("key_cache"), on.at("value_cache"));
+        const auto data = [&](const DeviceTensor& tensor) { return on_device.executor.download(tensor)->data; };
+        EXPECT_TRUE(data(on.at("key_cache")) == data(keys));
+        EXPECT_TRUE(data(on.at("value_cache")) == data(values));
+        EXPECT_TRUE(data(rotated) == whole.data);
+      }
+    }
+  }
+}
+
+TEST(RotaryCacheCalls, SayWhatTheyCannotWrite) {
+  using namespace generated::operators;
+  const auto said = [](const Expected<Call>& call) { return call ? "a call" : to_text(call.error()); };
+  const TensorDesc cache{DType::f32, {2, 3, 4, 8}}, rows{DType::f32, {2, 1, 3, 8}}, table{DType::f32, {9, 4}};
+  const auto with = [&](const TensorDesc& query, const std::optional<TensorDesc>& key,
+                        const std::optional<TensorDesc>& value, const TensorDesc& cos) {
+    return said(rotary_cache_write_call({.query = query,
+                                         .key = key,
+                                         .value = value,
+                                         .key_cache = cache,
+                                         .value_cache = cache,
+                                         .cos = cos,
+                                         .sin = cos,
+                                         .last = TensorDesc{DType::i32, {2}}}));
+  };
+  EXPECT_TEXT(with(rows, rows, {}, table),
+              "there is a key, and no value\n"
+              "  hint: both are separate, or both are in query");
+  EXPECT_TEXT(with({DType::f32, {2, 1, 5, 8}}, {}, {}, table),
+              "query has 5 heads, and the cache has 3 heads of keys\n"
+              "  hint: without key and value, query has the heads of queries, keys and values");
+  EXPECT_TEXT(with(rows, rows, rows, {DType::f32, {9, 5}}),
+              "cos has 5 angles, and a head has 8 elements\n"
+              "  hint: an angle rotates two elements");
+  EXPECT_TEXT(with(rows, rows, rows, {DType::f16, {9, 4}}),
+              "cos is f16, and query is f32\n"
+              "  hint: both must have the same dtype");
+  const TensorDesc many{DType::f32, {2, 5, 3, 8}};
+  EXPECT_TEXT(with(many, many, many, table), "there are 5 new rows, and the cache has room for 4");
+}
+
 // ---- attention ------------------------------------------------------------------------------------------------------
 
 struct Layer {

@@ -224,6 +224,30 @@ TEST(PointwiseCalls, SayWhatTheyCannotDo) {
   EXPECT_TEXT(said({14, 1, 8, 255}), "the last step keeps a value, and must compute the result");
 }
 
+// Rows whose halves are whole vectors, and others: an odd half, one element, none.
+TEST_F(PointwiseTest, SiluMul) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Shape& shape : {Shape{2}, Shape{3, 10}, Shape{5, 16}, Shape{2, 3, 66}, Shape{7, 2}, Shape{3, 0},
+                               Shape{0, 8}, Shape{1, 2062}, Shape{3, 28}}) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), to_text(shape)));
+      expect_reference("silu_mul", {.inputs = {{"input", Random(1).reals(dtype, shape, -12, 12)}}}, kEverythingAsAsked);
+    }
+  }
+}
+
+TEST_F(PointwiseTest, SiluMulOfSpecialValues) {
+  const HostTensor input = tensor_of(
+      DType::f32, {2, 16}, {kInf, -kInf, kNan, 1, -0.0, -87.5, -1000, 88, -88,   200, 1e-40, 3e38, 5, -5, 2,   1, 1,
+                            1,    1,     kNan, 1, 1,    1,     3e38,  1,  -kInf, 1,   1,     0,    7, 1,  kInf});
+  expect_reference("silu_mul", {.inputs = {{"input", input}}}, kEverythingAsAsked);
+}
+
+TEST(SiluMulCalls, SayWhatTheyCannotMultiply) {
+  const auto call = generated::operators::silu_mul_call({.input = TensorDesc{DType::f32, {2, 5}}});
+  ASSERT_FALSE(call);
+  EXPECT_TEXT(to_text(call.error()), "input is [2, 5], and its last side must be even");
+}
+
 TEST(Chains, AreTheirFormulas) {
   Formula formula;  // (x + 1) * sigmoid(x + 1), where x + 1 is kept
   const auto shifted = formula.step(Step::add, formula.input(0), formula.real(1));

@@ -64,7 +64,7 @@ Done check_names(const Graph& graph, const LanguageNames& names) {
 Done check_positions(const Graph& graph, const Inferred& inferred, int64_t capacity) {
   for (const Node& node : graph.nodes) {
     const auto cos = std::ranges::find(node.inputs, "cos", &Port::operand);
-    if (node.op != "rotary_embedding" || cos == node.inputs.end()) continue;
+    if ((node.op != "rotary_embedding" && node.op != "rotary_cache_write") || cos == node.inputs.end()) continue;
     const Shape& table = inferred.values[cos->value].shape;
     if (table.size() == 2 && table[0] < capacity)
       return refused(fmt::format("the capacity is {} tokens, and node '{}' has angles for {} positions", capacity,

@@ -79,6 +79,10 @@ class Generator {
   // the prompt and the tokens.
   Expected<Generated> generate(const TokenLists& prompts, const GenerateOptions& options, const OnToken& on_token = {});
 
+  // A run of so many further tokens of each sequence, such as to time it. Its replay() feeds the tokens of the last run
+  // of this kind again. Errors: no sequences, and those of preparing.
+  Expected<Prepared*> prepare(size_t rows);
+
   int64_t capacity() const { return options_.capacity; }
   int64_t vocabulary() const { return vocabulary_; }
   const std::vector<int64_t>& lengths() const { return lengths_; }  // of each sequence, in tokens
@@ -88,7 +92,6 @@ class Generator {
  private:
   Generator(GeneratorOptions options, int64_t vocabulary) : options_(std::move(options)), vocabulary_(vocabulary) {}
   InputShapes shapes_for(size_t sequences, size_t rows) const;
-  Expected<Prepared*> prepare(size_t rows);
   Done check(const TokenLists& tokens) const;
   Done write_inputs(Prepared& prepared, const TokenLists& tokens, size_t rows);
   Done feed_prompts(const TokenLists& prompts, size_t rows);

@@ -345,8 +345,24 @@ Done Importer::group_query_attention(const Node& node) {
     if (!known) return known.error();
     heads.push_back(*std::move(known));
   }
-  if (node.integer("do_rotary", 0) != 0) {
-    if (!cos || !sin) return refused("it has no cos_cache or no sin_cache");
+  const bool rotates = node.integer("do_rotary", 0) != 0;
+  if (rotates && (!cos || !sin)) return refused("it has no cos_cache or no sin_cache");
+  const bool is_cached = past_key && is_state(node, 3, 1) && is_state(node, 4, 2);
+  if (rotates && is_cached && !positions) {
+    Rows rows{.query = heads[0], .key = &heads[1], .value = &heads[2], .heads = count};
+    if (is_packed) {
+      const auto all = viewed(node, *input, {input->shape[0], input->shape[1], {count + 2 * key_count}, {width}});
+      if (!all) return all.error();
+      rows = {.query = *all, .heads = count};
+    }
+    const Rotation how{cos, sin, nullptr, node.integer("rotary_interleaved", 0) != 0, false};
+    const auto all = rotated_and_cached(node, rows, *past_key, *past_value, how, *last);
+    if (!all) return all.error();
+    const auto& [query, cache] = *all;
+    return attention_of_group(
+        node, {.query = query, .key = cache.key, .value = cache.value, .mask = bias, .key_lengths = &cache.lengths});
+  }
+  if (rotates) {
     const auto of_last = viewed(node, *last, {input->shape[0]});
     if (!of_last) return of_last.error();
     const Known& places = positions ? *positions : *of_last;
@@ -357,7 +373,7 @@ Done Importer::group_query_attention(const Node& node) {
       heads[i] = *std::move(turned);
     }
   }
-  if (past_key && is_state(node, 3, 1) && is_state(node, 4, 2)) {
+  if (is_cached) {
     const auto all = cached(node, *past_key, *past_value, heads[1], heads[2], *last);
     if (!all) return all.error();
     return attention_of_group(
@@ -418,6 +434,45 @@ Expected<Importer::Cached> Importer::cached(const Node& node, const Known& key_c
   return Cached{{Real{values[0], dtype}, key_cache.shape},
                 {Real{values[1], dtype}, value_cache.shape},
                 {Integers{values[2], ElementType::i32}, {key.shape[0]}}};
+}
+
+Expected<std::pair<Known, Importer::Cached>> Importer::rotated_and_cached(const Node& node, const Rows& rows,
+                                                                          const Known& key_cache,
+                                                                          const Known& value_cache, const Rotation& how,
+                                                                          const Known& last) {
+  const Number batches = rows.query.shape[0];
+  const auto of_last = viewed(node, last, {batches});
+  if (!of_last) return of_last.error();
+  const auto position = integer_value(*of_last);
+  if (!position) return position.error();
+  const auto query = builder_.real_of(rows.query);
+  if (!query) return query.error();
+  const DType dtype = query->dtype;
+  graph::Node write{.name = node.name + " rotation and cache",
+                    .op = "rotary_cache_write",
+                    .inputs = {{"query", query->value}},
+                    .attributes = {{"interleaved", how.is_interleaved}, {"only_new", true}}};
+  for (const auto& [port, known] : {std::pair{"key", rows.key},
+                                    {"value", rows.value},
+                                    {"key_cache", &key_cache},
+                                    {"value_cache", &value_cache},
+                                    {"cos", how.cos},
+                                    {"sin", how.sin}}) {
+    if (!known) continue;
+    const auto real = builder_.real_of(*known, dtype);
+    if (!real) return real.error();
+    if (real->dtype != dtype) return unsupported(fmt::format("its {} has another type than its query", port));
+    write.inputs.push_back({port, real->value});
+  }
+  write.inputs.push_back({"last", *position});
+  constexpr std::string_view kOutputs[] = {"rotated", "keys", "values", "lengths"};
+  const auto values = builder_.graph.add(std::move(write), kOutputs);
+  Dims shape = rows.query.shape;
+  shape[2] = {rows.heads};
+  builder_.shapes.insert(builder_.shapes.end(), {shape, key_cache.shape, value_cache.shape, Dims{batches}});
+  return std::pair{Known{Real{values[0], dtype}, shape}, Cached{{Real{values[1], dtype}, key_cache.shape},
+                                                                {Real{values[2], dtype}, value_cache.shape},
+                                                                {Integers{values[3], ElementType::i32}, {batches}}}};
 }
 
 Expected<std::optional<Known>> Importer::join_past(const Node& node, const Past& past, std::array<bool, 2> are_first,

@@ -48,6 +48,7 @@ Expected<Imported> Importer::run() {
   if (builder_.fuses) join_residuals(builder_.graph, builder_.shapes);
   if (builder_.fuses) join_gates(builder_.graph, builder_.shapes);
   if (builder_.fuses) join_chains(builder_.graph, builder_.shapes);
+  if (builder_.fuses) join_products(builder_.graph, builder_.shapes);
   drop_unused(builder_.graph);
   if (builder_.fuses) join_input_quantizers(builder_.graph);
   if (Done added = add_states(); !added) return added.error();
@@ -363,7 +364,8 @@ bool is_cache_of(const graph::Graph& graph, ValueId after, ValueId before) {
     return std::ranges::count(ports, value, &graph::Port::value) > 0;
   };
   return std::ranges::any_of(graph.nodes, [&](const graph::Node& node) {
-    return node.op == "cache_write" && has(node.inputs, before) && has(node.outputs, after);
+    return (node.op == "cache_write" || node.op == "rotary_cache_write") && has(node.inputs, before) &&
+           has(node.outputs, after);
   });
 }
 

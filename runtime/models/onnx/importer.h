@@ -414,6 +414,16 @@ class Importer {
   };
   Expected<Cached> cached(const Node& node, const Known& key_cache, const Known& value_cache, const Known& key,
                           const Known& value, const Known& last);
+  // Of heads in one tensor, or in three.
+  struct Rows {
+    Known query;
+    const Known *key = nullptr, *value = nullptr;
+    int64_t heads;  // of queries
+  };
+  // Rotates queries and new keys on the way: an operator `rotary_cache_write`. The positions are those of the rows.
+  Expected<std::pair<Known, Cached>> rotated_and_cached(const Node& node, const Rows& rows, const Known& key_cache,
+                                                        const Known& value_cache, const Rotation& how,
+                                                        const Known& last);
   // The same of a node that does not say how many keys there are: the graph's input kLastPositions does.
   Expected<Cached> cached_by_positions(const Node& node, const Known& key_cache, const Known& value_cache,
                                        const Known& key, const Known& value, bool is_heads_first);

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 #include <optional>
 
 #include "runtime/engine/operators/byte_table.h"
@@ -171,6 +173,15 @@ void join_residuals(graph::Graph& graph, const std::vector<Dims>& shapes) { Resi
 
 namespace {
 
+// x * sigmoid(x) * other
+chains::Formula gate_formula() {
+  chains::Formula formula;
+  const uint32_t x = formula.input(0), other = formula.input(1);
+  const uint32_t silu = formula.step(chains::Step::multiply, x, formula.step(chains::Step::sigmoid, x));
+  formula.step(chains::Step::multiply, silu, other);
+  return formula;
+}
+
 class GateJoiner {
  public:
   GateJoiner(graph::Graph& graph, const std::vector<Dims>& shapes) : graph_(graph), shapes_(shapes), uses_(graph) {}
@@ -223,11 +234,7 @@ class GateJoiner {
   }
 
   graph::Node joined(const graph::Node& node, const Gate& gate) {
-    chains::Formula formula;
-    const uint32_t x = formula.input(0), other = formula.input(1);
-    const uint32_t silu = formula.step(chains::Step::multiply, x, formula.step(chains::Step::sigmoid, x));
-    formula.step(chains::Step::multiply, silu, other);
-    const auto chain = *chains::encoded(formula);
+    const auto chain = *chains::encoded(gate_formula());
     graph::Node result{.name = fmt::format("{} + {}", graph_.nodes[gate.product].name, node.name),
                        .op = "pointwise",
                        .inputs = {{"input_1", gate.x}, {"input_2", gate.other}},
@@ -422,6 +429,180 @@ class InputQuantizers {
 }  // namespace
 
 void join_input_quantizers(graph::Graph& graph) { InputQuantizers(graph).run(); }
+
+// ---- products -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+class ProductJoiner {
+ public:
+  ProductJoiner(graph::Graph& graph, std::vector<Dims>& shapes) : graph_(graph), shapes_(shapes), uses_(graph) {}
+
+  void run() {
+    for (graph::Node& node : graph_.nodes) {
+      if (node.op == "rotary_cache_write") join_heads(node);
+      else if (is_gate(node)) join_gate(node);
+    }
+    erase_joined(graph_);
+  }
+
+ private:
+  // Query, key and value, each the reshaped result of a product.
+  void join_heads(graph::Node& node) {
+    std::vector<size_t> reshapes, products;
+    for (const std::string_view operand : {"query", "key", "value"}) {
+      const auto heads = input_of(node, operand);
+      const auto reshape = heads ? only_writer(*heads) : std::nullopt;
+      if (!reshape || graph_.nodes[*reshape].op != graph::kReshape) return;
+      const auto product = only_writer(graph_.nodes[*reshape].inputs.front().value);
+      if (!product) return;
+      reshapes.push_back(*reshape);
+      products.push_back(*product);
+    }
+    graph::Node& reshape = graph_.nodes[reshapes.front()];
+    const ValueId query = *input_of(node, "query");
+    auto* sides = std::get_if<List>(&reshape.attributes.at("shape"));
+    if (!sides || sides->size() != 4 || sides->back() < 1) return;
+    const auto whole = joined(products);
+    if (!whole) return;
+    (*sides)[2] = shapes_[*whole].back().value / sides->back();
+    shapes_[query][2] = {(*sides)[2]};
+    reshape.inputs.front().value = *whole;
+    for (const size_t other : {reshapes[1], reshapes[2]}) graph_.nodes[other].op.clear();
+    std::erase_if(node.inputs,
+                  [](const graph::Port& port) { return port.operand == "key" || port.operand == "value"; });
+  }
+
+  static bool is_gate(const graph::Node& node) {
+    const auto chain = *chains::encoded(gate_formula());
+    return node.op == "pointwise" && node.inputs.size() == 2 && node.attributes.size() == 2 &&
+           node.attributes.at("steps") == AttributeValue(chain.steps) &&
+           node.attributes.at("constants") == AttributeValue(chain.constants);
+  }
+
+  void join_gate(graph::Node& node) {
+    std::vector<size_t> products;
+    for (const std::string_view operand : {"input_1", "input_2"}) {
+      const auto product = only_writer(*input_of(node, operand));
+      if (!product) return;
+      products.push_back(*product);
+    }
+    const auto whole = joined(products);
+    if (!whole) return;
+    node.op = "silu_mul";
+    node.inputs = {{"input", *whole}};
+    node.attributes.clear();
+  }
+
+  // The node whose result has one reader.
+  std::optional<size_t> only_writer(ValueId value) const {
+    return uses_.reads[value] == 1 ? uses_.writers[value] : std::nullopt;
+  }
+
+  // One product with the columns of all, in this order; nullopt: they differ in more than their columns.
+  std::optional<ValueId> joined(const std::vector<size_t>& products) {
+    const graph::Node& first = graph_.nodes[products.front()];
+    for (const size_t product : products) {
+      if (!can_join(first, graph_.nodes[product])) return std::nullopt;
+    }
+    graph::Node whole{.op = first.op, .attributes = first.attributes};
+    Dims shape = shapes_[first.outputs.front().value];
+    shape.back() = {0};
+    for (const size_t product : products) {
+      const graph::Node& part = graph_.nodes[product];
+      whole.name += fmt::format("{}{}", whole.name.empty() ? "" : " + ", part.name);
+      shape.back().value += shapes_[part.outputs.front().value].back().value;
+    }
+    for (size_t i = 0; i < first.inputs.size(); ++i) {
+      const graph::Port& port = first.inputs[i];
+      whole.inputs.push_back({port.operand, port.operand == "input" ? port.value : joined_constant(products, i)});
+    }
+    const ValueId value = added({.name = whole.name}, std::move(shape));
+    whole.outputs = {{first.outputs.front().operand, value}};
+    for (const size_t product : products) graph_.nodes[product].op.clear();
+    graph_.nodes[std::ranges::min(products)] = std::move(whole);
+    return value;
+  }
+
+  static bool is_product(const graph::Node& node) {
+    return (node.op == "matmul" || node.op == "linear_q4gsw" || node.op == "linear_q8csw") && node.outputs.size() == 1;
+  }
+
+  bool can_join(const graph::Node& first, const graph::Node& node) const {
+    if (!is_product(node) || node.op != first.op || node.attributes != first.attributes ||
+        node.inputs.size() != first.inputs.size())
+      return false;
+    const Dims &shape = shapes_[node.outputs.front().value], &of_first = shapes_[first.outputs.front().value];
+    if (shape.size() != of_first.size() || shape.back().is_symbol) return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const graph::Port &port = node.inputs[i], &other = first.inputs[i];
+      if (port.operand != other.operand) return false;
+      if (port.operand == "input" ? port.value != other.value : !can_join(first, port, other)) return false;
+    }
+    return true;
+  }
+
+  // Two constants that differ at most in the number of columns. A scale of all columns is not one of each.
+  bool can_join(const graph::Node& node, const graph::Port& port, const graph::Port& other) const {
+    const graph::Value &a = graph_.values[port.value], &b = graph_.values[other.value];
+    if (!a.is_constant || !b.is_constant || !a.data || !b.data || a.dtype != b.dtype) return false;
+    const size_t columns = columns_of(node, port);
+    if (a.shape.size() != b.shape.size() || a.shape.size() > 2 || a.shape.size() <= columns) return false;
+    if (a.shape[columns] != shapes_[node.outputs.front().value].back().value) return false;
+    for (size_t d = 0; d < a.shape.size(); ++d) {
+      if (d != columns && a.shape[d] != b.shape[d]) return false;
+    }
+    return true;
+  }
+
+  // The dimension of a constant that has the columns of the product.
+  static size_t columns_of(const graph::Node& node, const graph::Port& port) {
+    const bool is_plain =
+        node.op == "matmul" && port.operand == "other" && !attribute_or(node, "transpose_other", false);
+    return is_plain ? 1 : 0;
+  }
+
+  ValueId added(graph::Value value, Dims shape) {
+    graph_.values.push_back(std::move(value));
+    shapes_.push_back(std::move(shape));
+    return static_cast<ValueId>(graph_.values.size() - 1);
+  }
+
+  ValueId joined_constant(const std::vector<size_t>& products, size_t port) {
+    std::vector<const HostTensor*> parts;
+    for (const size_t i : products) parts.push_back(graph_.values[graph_.nodes[i].inputs[port].value].data.get());
+    const graph::Node& first = graph_.nodes[products.front()];
+    auto data = std::make_shared<const HostTensor>(concatenated(parts, columns_of(first, first.inputs[port])));
+    const std::string name = graph_.values[first.inputs[port].value].name + " and others";
+    Dims shape;
+    for (const int64_t side : data->shape) shape.push_back({side});
+    return added({name, data->dtype, data->shape, true, data}, std::move(shape));
+  }
+
+  // Along one of at most two dimensions.
+  static HostTensor concatenated(const std::vector<const HostTensor*>& parts, size_t dimension) {
+    HostTensor whole{.dtype = parts.front()->dtype, .shape = parts.front()->shape, .data = {}};
+    whole.shape[dimension] = 0;
+    for (const HostTensor* part : parts) whole.shape[dimension] += part->shape[dimension];
+    const auto lines = static_cast<size_t>(dimension == 0 ? 1 : whole.shape[0]);
+    for (size_t line = 0; line < lines; ++line) {
+      for (const HostTensor* part : parts) {
+        const auto length = static_cast<ptrdiff_t>(part->data.size() / lines);
+        const auto begin = part->data.begin() + static_cast<ptrdiff_t>(line) * length;
+        whole.data.insert(whole.data.end(), begin, begin + length);
+      }
+    }
+    return whole;
+  }
+
+  graph::Graph& graph_;
+  std::vector<Dims>& shapes_;
+  ValueUses uses_;  // of the nodes and values before any was joined
+};
+
+}  // namespace
+
+void join_products(graph::Graph& graph, std::vector<Dims>& shapes) { ProductJoiner(graph, shapes).run(); }
 
 namespace {
 

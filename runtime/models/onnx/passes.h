@@ -46,6 +46,11 @@ void join_chains(graph::Graph& graph, const std::vector<Dims>& shapes);
 // are. No bit changes. Call it after drop_unused: nodes without a reader count as readers.
 void join_input_quantizers(graph::Graph& graph);
 
+// Products of one input become one product where one operator reads all of them: query, key and value before
+// `rotary_cache_write`, and both sides of a gate, which becomes `silu_mul`. Each element stays the same sum. Appends to
+// `shapes`.
+void join_products(graph::Graph& graph, std::vector<Dims>& shapes);
+
 // Nodes and constants that no output needs.
 void drop_unused(graph::Graph& graph);
 

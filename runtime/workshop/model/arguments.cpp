@@ -173,11 +173,16 @@ void add_generate(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false)
       ->option_text("[NAME=]...");
   generate->add_flag("--json", arguments.is_json, "print tokens and rates as JSON, at the end");
+  generate->add_flag("--time", arguments.is_timed,
+                     "at the end, also time the run of the first prompt and of a further token, and their layers");
+  add_number(*generate, "--replays", arguments.replays, {1, 1000000},
+             "with --time: how many replays to time (200, or as many as take ten seconds)");
   generate->add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
       ->type_name("DEVICE");
   profiles::add_mask_options(*generate, arguments.mask);
   generate->add_flag("--untuned", arguments.is_untuned,
                      "choose by estimates only, and ignore times that qgen-tune measured");
+  generate->get_option("--time")->excludes("--json");
   generate->callback([&] { arguments.command = Command::generate; });
 }
 

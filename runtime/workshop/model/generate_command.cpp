@@ -16,7 +16,9 @@
 #include "common/progress.h"
 #include "runtime/models/graph/generator.h"
 #include "runtime/workshop/model/commands.h"
+#include "runtime/workshop/model/layers.h"
 #include "runtime/workshop/model/load.h"
+#include "runtime/workshop/model/timing.h"
 #include "runtime/workshop/runner/arguments.h"
 #include "runtime/workshop/runner/opened.h"
 
@@ -127,6 +129,25 @@ void print(const Arguments& arguments, const Generated& generated, const Generat
   fmt::print("{}", text_of(rates, generated, generator));
 }
 
+// The prompt's run and that of a further token, at the length that the sequences now have.
+Done time_runs(const Arguments& arguments, Context& context, Generator& generator, size_t prompt_rows,
+               const Generated& generated) {
+  const auto time = [&](std::string_view what, size_t rows, double run_ms) -> Done {
+    const auto prepared = generator.prepare(rows);
+    if (!prepared) return prepared.error();
+    fmt::print("{}:\n", what);
+    const auto times = measured_times(context, **prepared, {arguments.replays, true, run_ms});
+    if (!times) return times.error();
+    fmt::print("{}", table_of(layers_of((*prepared)->schedule(), times->samples), times->device_us));
+    return std::monostate{};
+  };
+  const Rates rates = rates_of(generated);
+  if (prompt_rows > 1) {
+    if (Done timed = time("the prompt", prompt_rows, generated.prompt_ms); !timed) return timed;
+  }
+  return rates.decoded_tokens == 0 ? Done(std::monostate{}) : time("a further token", 1, rates.decode_ms);
+}
+
 }  // namespace
 
 Expected<int> generate(const Program& program, const Arguments& arguments) {
@@ -160,6 +181,12 @@ Expected<int> generate(const Program& program, const Arguments& arguments) {
   progress.clear();
   if (!generated) return generated.error();
   print(arguments, *generated, **generator);
+  if (!arguments.is_timed) return runner::kDone;
+  size_t rows = 0;
+  for (const auto& prompt : *prompts) rows = std::max(rows, prompt.size());
+  if (options.prompt_rows > 0) rows = std::min(rows, options.prompt_rows);
+  if (Done timed = time_runs(arguments, (*opened)->context(), **generator, rows, *generated); !timed)
+    return timed.error();
   return runner::kDone;
 }
 

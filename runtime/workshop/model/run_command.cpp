@@ -19,6 +19,7 @@
 #include "runtime/workshop/model/page.h"
 #include "runtime/workshop/model/reasons.h"
 #include "runtime/workshop/model/session.h"
+#include "runtime/workshop/model/timing.h"
 #include "runtime/workshop/runner/arguments.h"
 #include "runtime/workshop/runner/trace.h"
 
@@ -27,12 +28,6 @@ namespace {
 
 using graph::Prepared;
 using graph::Schedule;
-
-// Unless --replays says how many: so many replays, or as many as take this time together.
-constexpr uint32_t kReplays = 200, kLeastReplays = 3;
-constexpr double kTimingMs = 10'000;
-// At most so many replays are divided into layers.
-constexpr uint32_t kProfiled = 50;
 
 std::string memory_text(const Schedule& schedule, uint64_t constant_bytes) {
   const graph::MemoryPlan& memory = schedule.memory;
@@ -83,75 +78,6 @@ Expected<int> explain_on_file(const Program& program, const Arguments& arguments
   return runner::kDone;
 }
 
-// ---- --time, --profile ----------------------------------------------------------------------------------------------
-
-struct Headline {
-  measure::Spread device_us, submit_us, wall_us;
-};
-
-// Each is run by the device's clock and by the host's, and some again for the profile.
-struct Replays {
-  uint32_t timed = 0, profiled = 0;
-  double ms = 0;  // about all of them together
-};
-
-Replays replays_of(const Arguments& arguments, double run_ms) {
-  const double fit = kTimingMs / (2 * std::max(run_ms, 1e-3));
-  const uint32_t timed = arguments.replays != 0 ? arguments.replays
-                         : fit < kReplays       ? std::max(kLeastReplays, static_cast<uint32_t>(fit))
-                                                : kReplays;
-  const bool has_profile = !arguments.profile.empty() || !arguments.json.empty() || !arguments.html.empty();
-  Replays replays{timed, has_profile ? std::min(timed, kProfiled) : 0};
-  replays.ms = run_ms * (2.0 * replays.timed + replays.profiled);
-  return replays;
-}
-
-// A person who waits for seconds is told beforehand.
-std::string timing_text(const Replays& replays) {
-  if (replays.ms < 2000) return "";
-  return fmt::format("timing: {} replays by each clock{}; about {:.0f} s\n", replays.timed,
-                     replays.profiled > 0 ? fmt::format(", and {} divided into layers", replays.profiled) : "",
-                     replays.ms / 1e3);
-}
-
-Expected<Headline> time(Prepared& prepared, uint32_t replays) {
-  std::vector<double> device, submit, wall;
-  for (uint32_t i = 0; i < replays; ++i) {
-    const auto timing = prepared.time();
-    if (!timing) return timing.error();
-    device.push_back(timing->device_us);
-    submit.push_back(timing->submit_us);
-    Stopwatch watch;
-    if (Done done = prepared.replay(); !done) return done.error();
-    wall.push_back(1e3 * watch.lap_ms());
-  }
-  return Headline{measure::spread_of(std::move(device)), measure::spread_of(std::move(submit)),
-                  measure::spread_of(std::move(wall))};
-}
-
-std::string headline_text(const Headline& times) {
-  const auto text = [](const measure::Spread& us) {
-    return fmt::format("{} us ({} to {})", us_text(us.median), us_text(us.low), us_text(us.high));
-  };
-  std::string line = fmt::format(
-      "time: {} by the device's clock; {} from call to return, {} us of it for "
-      "submission\n",
-      text(times.device_us), text(times.wall_us), us_text(times.submit_us.median));
-  if (times.device_us.high > 1.1 * times.device_us.median)
-    line += "warning: the times vary by more than a tenth: another program uses the device, or its clock changes\n";
-  return line;
-}
-
-Expected<std::vector<std::vector<double>>> profile(Prepared& prepared, uint32_t replays) {
-  std::vector<std::vector<double>> samples;
-  for (uint32_t i = 0; i < replays; ++i) {
-    auto times = prepared.step_times_us();
-    if (!times) return times.error();
-    samples.push_back(*std::move(times));
-  }
-  return samples;
-}
-
 // ---- all of it ------------------------------------------------------------------------------------------------------
 
 // The problems of its layers go to a file, if one is named.
@@ -181,25 +107,15 @@ bool is_measuring(const Arguments& arguments) {
 // `run_ms`: how long a run took.
 Done measure_and_report(Context& context, Prepared& prepared, const graph::Model& model, const Arguments& arguments,
                         double run_ms) {
-  std::vector<std::vector<double>> samples;
-  double headline_us = 0;
+  Times times;
   if (is_measuring(arguments)) {
-    auto clock = measure::clock_of(context);
-    if (!clock) return clock.error();
-    if (const auto level = clock->raise(); !level) return level.error();
-    const Replays replays = replays_of(arguments, run_ms);
-    fmt::print("{}", timing_text(replays));
-    std::fflush(stdout);
-    const auto times = time(prepared, replays.timed);
-    if (!times) return times.error();
-    fmt::print("{}", headline_text(*times));
-    headline_us = times->device_us.median;
-    if (replays.profiled > 0) {
-      auto profiled = profile(prepared, replays.profiled);
-      if (!profiled) return profiled.error();
-      samples = *std::move(profiled);
-    }
+    const bool has_profile = !arguments.profile.empty() || !arguments.json.empty() || !arguments.html.empty();
+    auto measured = measured_times(context, prepared, {arguments.replays, has_profile, run_ms});
+    if (!measured) return measured.error();
+    times = *std::move(measured);
   }
+  const std::vector<std::vector<double>>& samples = times.samples;
+  const double headline_us = times.device_us;
   const std::vector<Layer> layers = layers_of(prepared.schedule(), samples);
   if (!samples.empty()) fmt::print("{}", table_of(layers, headline_us));
   Outputs outputs;

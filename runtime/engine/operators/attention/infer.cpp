@@ -4,10 +4,12 @@
 // The Calls of specs/attention. docs/attention.md has the formulas.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "attention.h"
 #include "operators.h"
+#include "rotary_cache_write.h"
 #include "rotary_embedding.h"
 #include "runtime/engine/calls/placement.h"
 #include "vocabulary/integer.h"
@@ -80,6 +82,92 @@ Expected<Call> infer(const RotaryEmbeddingInputs<Described>& inputs, const Rotar
       .heads_first = attributes.heads_first ? 1u : 0u,
   };
   return make_call(fields, {.input = input, .cos = cos, .sin = sin, .positions = inputs.positions, .output = output});
+}
+
+// ---- rotated rows in a cache ----------------------------------------------------------------------------------------
+
+namespace {
+
+// Of heads [B, S, X, D] and the caches: where the keys and values come from, and whether that is possible.
+Expected<int64_t> query_heads(const RotaryCacheWriteInputs<Described>& inputs) {
+  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache;
+  const int64_t heads = query.shape[2], key_heads = key_cache.shape[1];
+  if (inputs.key.has_value() != inputs.value.has_value())
+    return refused(
+        fmt::format("there is {}, and no {}", inputs.key ? "a key" : "a value", inputs.key ? "value" : "key"),
+        "both are separate, or both are in query");
+  if (inputs.key) return heads;
+  if (heads >= 2 * key_heads) return heads - 2 * key_heads;
+  return refused(fmt::format("query has {} heads, and the cache has {} heads of keys", heads, key_heads),
+                 "without key and value, query has the heads of queries, keys and values");
+}
+
+Done check_dtypes(const RotaryCacheWriteInputs<Described>& inputs) {
+  const TensorDesc& query = inputs.query;
+  for (const auto& [name, given] : {std::pair{"key_cache", &inputs.key_cache},
+                                    {"value_cache", &inputs.value_cache},
+                                    {"cos", &inputs.cos},
+                                    {"sin", &inputs.sin}}) {
+    if (Done like = check_dtype(name, *given, "query", query); !like) return like;
+  }
+  for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
+    if (!*given) continue;
+    if (Done like = check_dtype(name, **given, "query", query); !like) return like;
+  }
+  return std::monostate{};
+}
+
+}  // namespace
+
+Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const RotaryCacheWriteAttributes& attributes) {
+  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &cos = inputs.cos;
+  if (Done same = check_dtypes(inputs); !same) return same.error();
+  const auto heads = query_heads(inputs);
+  if (!heads) return heads.error();
+  const int64_t batches = query.shape[0], rows = query.shape[1], width = query.shape[3];
+  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2], angles = cos.shape[1];
+  if (rows > capacity)
+    return refused(fmt::format("there are {} new rows, and the cache has room for {}", rows, capacity));
+  if (angles > width / 2)
+    return refused(fmt::format("cos has {} angles, and a head has {} elements", angles, width),
+                   "an angle rotates two elements");
+  const TensorDesc rotated{query.dtype, {batches, rows, *heads, width}};
+  const int64_t half_width = (width + 1) / 2;
+  const int64_t visited = batches * key_heads * (attributes.only_new ? rows : capacity);
+  const bool has_queries = element_count(rotated.shape) > 0, has_keys = visited * width > 0;
+  const bool is_empty = !has_queries && !has_keys;  // a side may be past 32 bits
+  const int64_t query_pairs = has_queries ? batches * rows * *heads * half_width : 0;
+  const int64_t key_pairs = has_keys ? visited * half_width : 0;
+  const rotary_cache_write::Problem fields{
+      .batches = u32(batches),
+      .heads = is_empty ? 1 : u32(*heads),
+      .key_heads = is_empty ? 1 : u32(key_heads),
+      .row_heads = is_empty ? 1 : u32(query.shape[2]),
+      .capacity = u32(capacity),
+      .rows = u32(rows),
+      .width = is_empty ? 1 : u32(width),
+      .half_width = is_empty ? 1 : u32(half_width),
+      .angles = is_empty ? 0 : u32(angles),
+      .table_rows = is_empty || angles == 0 ? 0 : u32(cos.shape[0]),
+      .query_pairs = u32(query_pairs),
+      .key_pairs = u32(key_pairs),
+      .items = u32(std::max(query_pairs + 2 * key_pairs, batches)),
+      .is_packed = inputs.key ? 0u : 1u,
+      .interleaved = attributes.interleaved ? 1u : 0u,
+      .only_new = attributes.only_new ? 1u : 0u,
+  };
+  return make_call(fields, {.query = query,
+                            .key = inputs.key,
+                            .value = inputs.value,
+                            .key_cache = key_cache,
+                            .value_cache = inputs.value_cache,
+                            .cos = cos,
+                            .sin = inputs.sin,
+                            .last = inputs.last,
+                            .rotated = rotated,
+                            .keys = TensorDesc{key_cache.dtype, key_cache.shape},
+                            .values = TensorDesc{key_cache.dtype, key_cache.shape},
+                            .lengths = TensorDesc{DType::i32, {batches}}});
 }
 
 // ---- attention ------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include "runtime/engine/operators/dividers.h"
 #include "runtime/engine/operators/merge_dimensions.h"
 #include "runtime/engine/operators/pointwise/chain.h"
+#include "silu_mul.h"
 #include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
@@ -262,6 +263,21 @@ Expected<Call> infer(const PointwiseInputs<Described>& inputs, const PointwiseAt
                             .input_6 = operands[5],
                             .mask = operands[6],
                             .output = output});
+}
+
+Expected<Call> infer(const SiluMulInputs<Described>& inputs) {
+  const TensorDesc& input = inputs.input;
+  if (input.shape.back() % 2 != 0)
+    return refused(fmt::format("input is {}, and its last side must be even", to_text(input.shape)));
+  Shape shape = input.shape;
+  shape.back() /= 2;
+  const int64_t count = element_count(shape);
+  const silu_mul::Problem fields{
+      .rows = count == 0 ? 0 : u32(count / shape.back()),
+      .columns = count == 0 ? 1 : u32(shape.back()),  // a side may be past 32 bits
+      .numel = u32(count),
+  };
+  return make_call(fields, {.input = input, .output = TensorDesc{input.dtype, shape}});
 }
 
 }  // namespace qgen::generated::operators

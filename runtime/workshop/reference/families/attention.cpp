@@ -76,6 +76,76 @@ Answer rotary_embedding(const Request& request) {
   return answer_of(input, input.shape, std::move(exact));
 }
 
+// ---- rotary_cache_write ---------------------------------------------------------------------------------------------
+
+// Heads [from, from + count) of [B, S, X, D].
+HostTensor heads_of(const HostTensor& all, int64_t from, int64_t count) {
+  HostTensor part = zeros(all.dtype, {all.shape[0], all.shape[1], count, all.shape[3]});
+  const int64_t line = count * all.shape[3];
+  for (int64_t i = 0; i < element_count(part.shape); ++i)
+    set_element(part, i, element(all, (i / line * all.shape[2] + from) * all.shape[3] + i % line));
+  return part;
+}
+
+Answer rotated_by_last(const Request& request, const HostTensor& heads) {
+  return rotary_embedding(
+      {.inputs = {{"input", heads},
+                  {"cos", request.inputs.at("cos")},
+                  {"sin", request.inputs.at("sin")},
+                  {"positions", request.inputs.at("last")}},
+       .attributes = {
+           {"interleaved", attribute<bool>(request, "interleaved")}, {"heads_first", false}, {"from_last", true}}});
+}
+
+// The cache with the new rows [B, S, M, D] in it, from `firsts` on in each batch.
+Exact with_rows(const HostTensor& cache, const Exact& rows, const Shape& shape, const std::vector<int64_t>& firsts) {
+  Exact exact;
+  for (int64_t i = 0; i < element_count(cache.shape); ++i) exact.values.push_back(element(cache, i));
+  exact.bounds.assign(exact.values.size(), 0);
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    const int64_t d = i % shape[3], head = i / shape[3] % shape[2], row = i / (shape[3] * shape[2]);
+    const int64_t batch = row / shape[1], position = firsts[static_cast<size_t>(batch)] + row % shape[1];
+    if (position >= cache.shape[2]) continue;
+    const auto to = static_cast<size_t>(((batch * cache.shape[1] + head) * cache.shape[2] + position) * shape[3] + d);
+    exact.values[to] = rows.values[static_cast<size_t>(i)];
+    exact.bounds[to] = rows.bounds[static_cast<size_t>(i)];
+  }
+  return exact;
+}
+
+Answer rotary_cache_write(const Request& request) {
+  const HostTensor &query = request.inputs.at("query"), &key_cache = request.inputs.at("key_cache");
+  const HostTensor *key = find_input(request, "key"), *value = find_input(request, "value");
+  const int64_t key_heads = key_cache.shape[1], heads = query.shape[2] - (key ? 0 : 2 * key_heads);
+  const int64_t rows = query.shape[1], batches = query.shape[0];
+  HostTensor lengths = zeros(DType::i32, {batches});
+  std::vector<int64_t> firsts;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    const auto last = static_cast<int64_t>(element(request.inputs.at("last"), batch));
+    firsts.push_back(std::max<int64_t>(last, std::max<int64_t>(rows - 1, 0)) - (rows - 1));
+    set_element(lengths, batch, static_cast<double>(std::min(firsts.back() + rows, key_cache.shape[2])));
+  }
+  const HostTensor new_keys = key ? *key : heads_of(query, heads, key_heads);
+  const HostTensor new_values = value ? *value : heads_of(query, heads + key_heads, key_heads);
+  Exact moved;
+  for (int64_t i = 0; i < element_count(new_values.shape); ++i) moved.values.push_back(element(new_values, i));
+  moved.bounds.assign(moved.values.size(), 0);
+
+  Answer answer, rotated = rotated_by_last(request, heads_of(query, 0, heads));
+  const auto add = [&](const std::string& name, const Shape& shape, Exact exact) {
+    HostTensor output = zeros(query.dtype, shape);
+    for (int64_t i = 0; i < element_count(shape); ++i) set_element(output, i, exact.values[static_cast<size_t>(i)]);
+    answer.outputs.emplace(name, std::move(output));
+    answer.exact.emplace(name, std::move(exact));
+  };
+  add("rotated", {batches, rows, heads, query.shape[3]}, std::move(rotated.exact.at("output")));
+  add("keys", key_cache.shape,
+      with_rows(key_cache, rotated_by_last(request, new_keys).exact.at("output"), new_keys.shape, firsts));
+  add("values", key_cache.shape, with_rows(request.inputs.at("value_cache"), moved, new_values.shape, firsts));
+  answer.outputs.emplace("lengths", std::move(lengths));
+  return answer;
+}
+
 // ---- attention ------------------------------------------------------------------------------------------------------
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -258,6 +328,7 @@ Answer attention(const Request& request) {
 
 constexpr Row kRows[] = {
     exact_row<attention>("attention"),
+    exact_row<rotary_cache_write>("rotary_cache_write"),
     exact_row<rotary_embedding>("rotary_embedding"),
 };
 

@@ -356,8 +356,32 @@ Answer pointwise(const Request& request) {
   return answer;
 }
 
+// ---- silu_mul -------------------------------------------------------------------------------------------------------
+
+Answer silu_mul(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  Shape shape = input.shape;
+  const int64_t columns = shape.back() /= 2;
+  HostTensor output = zeros(input.dtype, shape);
+  Exact exact;
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    const int64_t place = i / columns * 2 * columns + i % columns;
+    const Real x{flushed(element(input, place)), 0}, y{flushed(element(input, place + columns)), 0};
+    const Real silu = operate(Step::multiply, x, operate(Step::sigmoid, x, {}, {}), {});
+    const Real result = operate(Step::multiply, silu, y, {});
+    set_element(output, i, result.value);
+    exact.values.push_back(result.value);
+    exact.bounds.push_back(result.bound);
+  }
+  Answer answer;
+  answer.outputs.emplace("output", std::move(output));
+  answer.exact.emplace("output", std::move(exact));
+  return answer;
+}
+
 constexpr Row kRows[] = {
     exact_row<pointwise>("pointwise"),
+    exact_row<silu_mul>("silu_mul"),
 };
 
 }  // namespace

@@ -162,7 +162,21 @@ TEST_F(GeneratorTest, WhatALayerLaunches) {
   ASSERT_TRUE(generated) << to_text(generated.error());
   EXPECT_FALSE(of_vocabulary.empty());
   for (const Shape& shape : of_vocabulary) EXPECT_EQ(shape.front(), 1) << to_text(shape);
-  EXPECT_EQ(generated->launches, 14u * 2 + 7);
+  EXPECT_EQ(generated->launches, 9u * 2 + 7);
+}
+
+// Query, key and value are one product, and gate and up another.
+TEST_F(GeneratorTest, ProductsOfALayerAreJoined) {
+  for (const auto& [name, op] : {std::pair("int4", "linear_q4gsw"), {"f16", "matmul"}}) {
+    SCOPED_TRACE(name);
+    const auto graph = graph_of(name);
+    ASSERT_TRUE(graph) << to_text(graph.error());
+    const auto count = [&](std::string_view of) { return std::ranges::count(graph->nodes, of, &Node::op); };
+    EXPECT_EQ(count(op), 2 * 4 + 1);
+    EXPECT_EQ(count("rotary_cache_write"), 2);
+    EXPECT_EQ(count("silu_mul"), 2);
+    EXPECT_EQ(count("slice"), 0);
+  }
 }
 
 // One recording serves all lengths, and the caches are not copied to the host.

@@ -192,7 +192,7 @@ TEST(Transformer, Block) {
       imported_operators(m),
       "layer_norm q8ta_quantize_linear q8ta_linear reshape permute q8ta_linear reshape permute bmm fused_mul softmax "
       "q8ta_quantize_linear q8ta_linear reshape permute bmm permute reshape q8ta_linear_dequantize fused_add "
-      "layer_norm linear_q4gsw linear_q4gsw pointwise linear_q4gsw fused_add q8ta_dequantize");
+      "layer_norm linear_q4gsw silu_mul linear_q4gsw fused_add q8ta_dequantize");
   compare(m, {kBatch, kTokens, kChannels}, 0.25f);
   expect_unfused(m, mixed, {kBatch, kTokens, kChannels}, 0.25f);
 }
