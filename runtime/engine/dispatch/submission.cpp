@@ -101,11 +101,11 @@ Done Submission::check_may_submit() const {
                "close the Executor and the Device, and open them again"};
 }
 
-Done Submission::run(VkCommandBuffer commands) {
+Done Submission::run(std::span<const VkCommandBuffer> commands) {
   if (Done may = check_may_submit(); !may) return may;
   VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands;
+  info.commandBufferCount = static_cast<uint32_t>(commands.size());
+  info.pCommandBuffers = commands.data();
   VkResult result = VK_SUCCESS;
   {
     const std::lock_guard lock(device_->queue_lock);

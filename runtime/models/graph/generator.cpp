@@ -2,12 +2,15 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The graph gets more nodes: the row of each sequence's last token is picked before the product that computes the
-// logits (picked_rows.h), and the largest logit is found on the device. So a greedy token is a download of four bytes.
+// logits (picked_rows.h), and the largest logit is found on the device. A run is one submission: the
+// tokens and positions are copied to the device, and the most likely tokens back.
 #include "runtime/models/graph/generator.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "common/stopwatch.h"
 #include "runtime/models/graph/picked_rows.h"
@@ -79,6 +82,8 @@ size_t launches_of(const Schedule& schedule) {
   for (const Step& step : schedule.steps) launches += step.choice->launches.size();
   return launches;
 }
+
+Error nothing_fed() { return refused("no tokens were fed, so there is no next one"); }
 
 void add_head(Graph& graph, const Inferred& inferred, ValueId logits) {
   const ValueId rows = graph.add_input(std::string(kRows), DType::i32, {kAnySide});
@@ -153,7 +158,7 @@ Done Generator::check(const TokenLists& tokens) const {
 }
 
 // Shorter sequences are padded with the token 0; nothing reads what is computed of it.
-Done Generator::write_inputs(Prepared& prepared, const TokenLists& tokens, size_t rows) {
+Done Generator::run(Prepared& prepared, const TokenLists& tokens, size_t rows) {
   const auto sequences = static_cast<int64_t>(tokens.size()), row_count = static_cast<int64_t>(rows);
   HostTensor ids = zeros(DType::i32, {sequences, row_count}), positions = ids;
   HostTensor rows_read = zeros(DType::i32, {sequences}), last = rows_read;
@@ -169,15 +174,23 @@ Done Generator::write_inputs(Prepared& prepared, const TokenLists& tokens, size_
     of(last)[b] = static_cast<int32_t>(length - 1);
   }
   const LanguageNames& names = options_.names;
+  std::vector<std::string_view> inputs;
+  std::vector<const HostTensor*> values;
   for (const auto& [name, tensor] : {std::pair<std::string_view, const HostTensor*>(names.tokens, &ids),
                                      {names.positions, &positions},
                                      {names.mask, &mask},
                                      {names.last, &last},
                                      {kRows, &rows_read}}) {
-    const DeviceTensor* input = prepared.input(name);
-    if (!input) continue;
-    if (Done written = context_->executor.write(*input, *tensor); !written) return written;
+    if (!prepared.input(name)) continue;
+    inputs.push_back(name);
+    values.push_back(tensor);
   }
+  const auto trip = prepared.round_trip(inputs, std::array{kToken});
+  if (!trip) return trip.error();
+  for (size_t i = 0; i < values.size(); ++i) std::ranges::copy(values[i]->data, (*trip)->input(i).begin());
+  if (Done ran = (*trip)->run(); !ran) return ran;
+  most_likely_.resize(tokens.size());
+  std::memcpy(most_likely_.data(), (*trip)->output(0).data(), most_likely_.size() * sizeof(int32_t));
   return std::monostate{};
 }
 
@@ -187,28 +200,23 @@ Done Generator::feed(const TokenLists& tokens) {
   for (const auto& of_sequence : tokens) rows = std::max(rows, of_sequence.size());
   const auto prepared = prepare(rows);
   if (!prepared) return prepared.error();
-  if (Done written = write_inputs(**prepared, tokens, rows); !written) return written;
-  if (Done ran = (*prepared)->replay(); !ran) return ran;
+  if (Done ran = run(**prepared, tokens, rows); !ran) return ran;
   for (size_t i = 0; i < tokens.size(); ++i) lengths_[i] += std::ssize(tokens[i]);
   last_ = *prepared;
   return std::monostate{};
 }
 
-Expected<HostTensor> Generator::download(std::string_view output) {
-  if (!last_) return refused("no tokens were fed, so there is no next one");
-  return context_->executor.download(*last_->output(output));
+Expected<HostTensor> Generator::logits() {
+  if (!last_) return nothing_fed();
+  return context_->executor.download(*last_->output(kLogits));
 }
-
-Expected<HostTensor> Generator::logits() { return download(kLogits); }
 
 Expected<std::vector<int32_t>> Generator::next(const Sampling& sampling) {
   if (!(sampling.temperature > 0))
     return refused(fmt::format("the temperature is {}, and must be above 0", sampling.temperature));
   if (sampling.is_greedy()) {
-    const auto tokens = download(kToken);
-    if (!tokens) return tokens.error();
-    const auto numbers = tokens->as<int32_t>();
-    return std::vector<int32_t>(numbers.begin(), numbers.end());
+    if (!last_) return nothing_fed();
+    return most_likely_;
   }
   const auto all = logits();
   if (!all) return all.error();

@@ -93,9 +93,8 @@ class Generator {
   Generator(GeneratorOptions options, int64_t vocabulary) : options_(std::move(options)), vocabulary_(vocabulary) {}
   InputShapes shapes_for(size_t sequences, size_t rows) const;
   Done check(const TokenLists& tokens) const;
-  Done write_inputs(Prepared& prepared, const TokenLists& tokens, size_t rows);
+  Done run(Prepared& prepared, const TokenLists& tokens, size_t rows);
   Done feed_prompts(const TokenLists& prompts, size_t rows);
-  Expected<HostTensor> download(std::string_view output);
 
   Context* context_ = nullptr;
   GeneratorOptions options_;
@@ -104,6 +103,7 @@ class Generator {
   std::vector<int64_t> lengths_;
   size_t draws_ = 0;  // of Sampling, since start()
   Prepared* last_ = nullptr;
+  std::vector<int32_t> most_likely_;  // by the last run
 };
 
 }  // namespace qgen::graph

@@ -206,6 +206,22 @@ const DeviceTensor* Prepared::input(std::string_view name) const { return bound_
 const DeviceTensor* Prepared::output(std::string_view name) const { return bound_.output(name); }
 
 Expected<Tensors> Prepared::run(const Tensors& inputs) { return bound_.run(context_.executor, inputs); }
+Expected<RoundTrip*> Prepared::round_trip(std::span<const std::string_view> inputs,
+                                          std::span<const std::string_view> outputs) {
+  if (trip_) return &*trip_;
+  std::vector<const DeviceTensor*> written, read;
+  for (const std::string_view name : inputs) {
+    if (!input(name)) return refused(fmt::format("the model has no input '{}'", name));
+    written.push_back(input(name));
+  }
+  for (const std::string_view name : outputs) {
+    if (!output(name)) return refused(fmt::format("the model has no output '{}'", name));
+    read.push_back(output(name));
+  }
+  auto trip = RoundTrip::create(bound_.recording(), written, read);
+  if (!trip) return trip.error();
+  return &trip_.emplace(*std::move(trip));
+}
 Done Prepared::record(Commands& commands, const LentTensors& inputs, const LentTensors& outputs) {
   return bound_.record(context_.executor, commands, inputs, outputs);
 }

@@ -14,6 +14,10 @@
 //   prepared->record(frame, {{"image", &x}}, {{"scores", &y}});      // frame: runtime/engine/dispatch/commands.h
 #pragma once
 
+#include <optional>
+#include <span>
+
+#include "runtime/engine/dispatch/round_trip.h"
 #include "runtime/models/graph/bound_graph.h"
 #include "runtime/models/graph/constants.h"
 #include "runtime/models/graph/schedule.h"
@@ -76,6 +80,9 @@ class Prepared {
 
   // Once, on the present content of the inputs' memory. Errors: the errors of Executor::run().
   Done replay() { return context_.executor.run(bound_.recording()); }
+  // The same with inputs and outputs in the host's memory, in one submission. Made by the first call; later calls must
+  // name the same inputs and outputs. Errors: names that the model does not have, and those of RoundTrip::create().
+  Expected<RoundTrip*> round_trip(std::span<const std::string_view> inputs, std::span<const std::string_view> outputs);
   // One replay by the device's clock: from the first launch to the last, with no timestamp between them.
   Expected<Timing> time();
   // One replay with a timestamp after each launch, which separates them: a time for each step of the schedule.
@@ -92,6 +99,7 @@ class Prepared {
   Schedule schedule_;
   BoundGraph bound_;
   Phases phases_;
+  std::optional<RoundTrip> trip_;  // after bound_, whose recording it uses
 };
 
 }  // namespace qgen::graph
