@@ -3272,6 +3272,42 @@ static inline qgen_code qgen_rotary_embedding(qgen_device* device,
   return qgen_typed_end(&call, "rotary_embedding", device, frame, results, error);
 }
 
+/* sample: the index of an element of each row, drawn at random by the softmax of the row */
+typedef struct qgen_sample_args {
+  /* f32, f16 [B, V] */
+  const qgen_tensor* logits;
+  /* i32 [1]; elements as large as the k-th largest may be drawn; 0 or less: all */
+  const qgen_tensor* top_k;
+  /* f32 [1]; above 0; logits are divided by it */
+  const qgen_tensor* temperature;
+  /* i32 [2]; the key of the random numbers: its low and its high 32 bits */
+  const qgen_tensor* seed;
+  /* i32 [B, 2]; the counter of each row: its sequence, and which draw of it */
+  const qgen_tensor* draws;
+  /* written to; null: the call makes it */
+  const qgen_tensor* output;
+} qgen_sample_args;
+static inline qgen_sample_args qgen_sample_defaults(void) {
+  qgen_sample_args args;
+  memset(&args, 0, sizeof args);
+  return args;
+}
+static inline qgen_code qgen_sample(qgen_device* device,
+                                    qgen_frame* frame,
+                                    const qgen_sample_args* args,
+                                    qgen_results** results,
+                                    qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "logits", args->logits);
+  qgen_typed_tensor(&call, "top_k", args->top_k);
+  qgen_typed_tensor(&call, "temperature", args->temperature);
+  qgen_typed_tensor(&call, "seed", args->seed);
+  qgen_typed_tensor(&call, "draws", args->draws);
+  qgen_typed_tensor(&call, "output", args->output);
+  return qgen_typed_end(&call, "sample", device, frame, results, error);
+}
+
 /* silu_mul: x * sigmoid(x) * y, with x the first half of each row and y the second */
 typedef struct qgen_silu_mul_args {
   /* f32, f16 [..., K]; K is even */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Sums along the last dimension, and along an image.
+// Sums along the last dimension, and along an image; and a token drawn from its logits.
 #include "bench/family.h"
 
 namespace qgen::bench {
@@ -14,7 +14,10 @@ Family reduction_family() {
   };
   add("sum.4096x4096.last.f32", "input=4096x4096:f32", "1");
   add("sum.4096x4096.first.f32", "input=4096x4096:f32", "0");
-  family.short_sizes = {{"reduce", {"sum.4096x4096.last.f32"}}};
+  const TimedRequest drawn{{.shapes = {"logits=1x131072:f16", "top_k=1:i32=40", "temperature=1:f32=0.8", "seed=2:i32=7",
+                                       "draws=1x2:i32=3"}}};
+  family.rows.push_back({"sample", "1x131072.f16", drawn, std::nullopt});
+  family.short_sizes = {{"reduce", {"sum.4096x4096.last.f32"}}, {"sample", {"1x131072.f16"}}};
   return family;
 }
 

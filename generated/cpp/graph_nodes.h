@@ -1007,6 +1007,16 @@ inline graph::Var rotary_embedding(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var sample(graph::Builder& net,
+                         const SampleInputs<graph::InGraph>& inputs) {
+  graph::NodeOf node("sample");
+  node.inputs({
+    {"logits", inputs.logits}, {"top_k", inputs.top_k}, {"temperature", inputs.temperature}, {"seed", inputs.seed},
+    {"draws", inputs.draws},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var silu_mul(graph::Builder& net,
                            const SiluMulInputs<graph::InGraph>& inputs) {
   graph::NodeOf node("silu_mul");

@@ -108,6 +108,7 @@
 #include "rms_norm.h"
 #include "rotary_cache_write.h"
 #include "rotary_embedding.h"
+#include "sample.h"
 #include "silu_mul.h"
 #include "skip_norm.h"
 #include "softmax.h"
@@ -229,7 +230,8 @@ namespace resize2d { constexpr uint32_t kFirstModule = reduce::kFirstModule + re
 namespace rms_norm { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
 namespace rotary_cache_write { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
 namespace rotary_embedding { constexpr uint32_t kFirstModule = rotary_cache_write::kFirstModule + rotary_cache_write::kVariants; }
-namespace silu_mul { constexpr uint32_t kFirstModule = rotary_embedding::kFirstModule + rotary_embedding::kVariants; }
+namespace sample { constexpr uint32_t kFirstModule = rotary_embedding::kFirstModule + rotary_embedding::kVariants; }
+namespace silu_mul { constexpr uint32_t kFirstModule = sample::kFirstModule + sample::kVariants; }
 namespace skip_norm { constexpr uint32_t kFirstModule = silu_mul::kFirstModule + silu_mul::kVariants; }
 namespace softmax { constexpr uint32_t kFirstModule = skip_norm::kFirstModule + skip_norm::kVariants; }
 namespace strided_copy { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }

@@ -56,6 +56,7 @@ namespace resize2d { extern const SignatureInfo signatures[1]; }
 namespace rms_norm { extern const SignatureInfo signatures[1]; }
 namespace rotary_cache_write { extern const SignatureInfo signatures[1]; }
 namespace rotary_embedding { extern const SignatureInfo signatures[1]; }
+namespace sample { extern const SignatureInfo signatures[1]; }
 namespace silu_mul { extern const SignatureInfo signatures[1]; }
 namespace skip_norm { extern const SignatureInfo signatures[2]; }
 namespace softmax { extern const SignatureInfo signatures[1]; }
@@ -867,6 +868,14 @@ Expected<Call> infer_rotary_embedding(const InferArguments& arguments) {
     .from_last = arguments.attribute<bool>(2),
   };
   return infer(inputs, attributes);
+}
+
+Expected<Call> infer_sample(const InferArguments& arguments) {
+  const SampleInputs<Described> inputs{
+    .logits = arguments.tensor(0), .top_k = arguments.tensor(1), .temperature = arguments.tensor(2),
+    .seed = arguments.tensor(3), .draws = arguments.tensor(4),
+  };
+  return infer(inputs);
 }
 
 Expected<Call> infer_silu_mul(const InferArguments& arguments) {
@@ -3255,6 +3264,35 @@ Expected<DeviceTensor> rotary_embedding(Context& context,
   return run_for_one(context, rotary_embedding::signatures[0], call, std::move(arguments));
 }
 
+Expected<Call> sample_call(const SampleInputs<Described>& inputs) {
+  InferArguments arguments(sample::signatures[0]);
+  arguments.set_tensor(0, inputs.logits);
+  arguments.set_tensor(1, inputs.top_k);
+  arguments.set_tensor(2, inputs.temperature);
+  arguments.set_tensor(3, inputs.seed);
+  arguments.set_tensor(4, inputs.draws);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_sample);
+}
+Expected<DeviceTensor> sample(Context& context,
+                              const SampleInputs<OnDevice>& inputs) {
+  const ArgumentKey key{
+    sample::signatures[0], inputs.logits, inputs.top_k, inputs.temperature, inputs.seed, inputs.draws, inputs.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const SampleInputs<Described> described{
+      .logits = desc_of(inputs.logits), .top_k = desc_of(inputs.top_k), .temperature = desc_of(inputs.temperature),
+      .seed = desc_of(inputs.seed), .draws = desc_of(inputs.draws), .output = desc_of(inputs.output),
+    };
+    return sample_call(described);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.logits), argument_of(inputs.top_k), argument_of(inputs.temperature), argument_of(inputs.seed),
+    argument_of(inputs.draws), argument_of(inputs.output),
+  });
+  return run_for_one(context, sample::signatures[0], call, std::move(arguments));
+}
+
 Expected<Call> silu_mul_call(const SiluMulInputs<Described>& inputs) {
   InferArguments arguments(silu_mul::signatures[0]);
   arguments.set_tensor(0, inputs.input);
@@ -3458,6 +3496,7 @@ std::span<const OperatorEntry> entries() {
       {rms_norm::signatures[0], infer_rms_norm},
       {rotary_cache_write::signatures[0], infer_rotary_cache_write},
       {rotary_embedding::signatures[0], infer_rotary_embedding},
+      {sample::signatures[0], infer_sample},
       {silu_mul::signatures[0], infer_silu_mul},
       {skip_norm::signatures[1], infer_skip_layer_norm},
       {skip_norm::signatures[0], infer_skip_rms_norm},

@@ -1841,6 +1841,21 @@ Expected<DeviceTensor> rotary_embedding(Context& context,
                                         const RotaryEmbeddingInputs<OnDevice>& inputs,
                                         const RotaryEmbeddingAttributes& attributes = {});
 
+// sample: the index of an element of each row, drawn at random by the softmax of the row
+template <typename As>
+struct SampleInputs {
+  typename As::Tensor logits;  // f32, f16 [B, V]
+  typename As::Tensor top_k;  // i32 [1]; elements as large as the k-th largest may be drawn; 0 or less: all
+  typename As::Tensor temperature;  // f32 [1]; above 0; logits are divided by it
+  typename As::Tensor seed;  // i32 [2]; the key of the random numbers: its low and its high 32 bits
+  typename As::Tensor draws;  // i32 [B, 2]; the counter of each row: its sequence, and which draw of it
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+Expected<Call> infer(const SampleInputs<Described>& inputs);
+Expected<Call> sample_call(const SampleInputs<Described>& inputs);
+Expected<DeviceTensor> sample(Context& context,
+                              const SampleInputs<OnDevice>& inputs);
+
 // silu_mul: x * sigmoid(x) * y, with x the first half of each row and y the second
 template <typename As>
 struct SiluMulInputs {

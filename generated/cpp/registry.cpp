@@ -106,6 +106,7 @@
 #include "rms_norm.h"
 #include "rotary_cache_write.h"
 #include "rotary_embedding.h"
+#include "sample.h"
 #include "silu_mul.h"
 #include "skip_norm.h"
 #include "softmax.h"
@@ -235,6 +236,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &rms_norm::op,
   &rotary_cache_write::op,
   &rotary_embedding::op,
+  &sample::op,
   &silu_mul::op,
   &skip_norm::op,
   &softmax::op,
@@ -320,6 +322,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &rms_norm::signatures[0],  // rms_norm
   &rotary_cache_write::signatures[0],  // rotary_cache_write
   &rotary_embedding::signatures[0],  // rotary_embedding
+  &sample::signatures[0],  // sample
   &silu_mul::signatures[0],  // silu_mul
   &skip_norm::signatures[1],  // skip_layer_norm
   &skip_norm::signatures[0],  // skip_rms_norm

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Reductions on every kernel, within the bounds of docs/reduction.md.
+#include <cmath>
 #include <limits>
 
 #include "operators.h"
@@ -67,6 +68,63 @@ TEST_F(ReductionTest, TheFirstOrTheLastOfEqualElements) {
           {.inputs = {{"input", input}},
            .attributes = {{"operation", std::string(operation)}, {"axes", List{1}}, {"takes_last", takes_last}}},
           kEverythingAsAsked);
+  }
+}
+
+// ---- sample ---------------------------------------------------------------------------------------------------------
+
+Request sample_request(const HostTensor& logits, int32_t top_k, double temperature, uint64_t seed = 7) {
+  const int64_t rows = logits.shape[0];
+  HostTensor draws = zeros(DType::i32, {rows, 2});
+  for (int64_t row = 0; row < rows; ++row) {
+    set_element(draws, 2 * row, static_cast<double>(row % 3));
+    set_element(draws, 2 * row + 1, static_cast<double>(row));
+  }
+  const std::vector<int32_t> key{static_cast<int32_t>(seed), static_cast<int32_t>(seed >> 32)};
+  return {.inputs = {{"logits", logits},
+                     {"top_k", make_tensor<int32_t>(DType::i32, {1}, std::vector{top_k})},
+                     {"temperature", tensor_of(DType::f32, {1}, {temperature})},
+                     {"seed", make_tensor<int32_t>(DType::i32, {2}, key)},
+                     {"draws", draws}}};
+}
+
+TEST_F(ReductionTest, Sample) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Shape& shape : {Shape{1, 1}, Shape{5, 7}, Shape{3, 1000}, Shape{2, 5003}, Shape{0, 4}}) {
+      for (const int32_t top_k : {0, 1, 3, 40, 5000, 6000}) {
+        SCOPED_TRACE(fmt::format("{} {}, {} largest", name(dtype), to_text(shape), top_k));
+        const HostTensor logits = Random(static_cast<uint64_t>(top_k)).reals(dtype, shape, -8, 8);
+        expect_reference("sample", sample_request(logits, top_k, 0.7, 0x123456789abcdef0), kEverythingAsAsked);
+      }
+    }
+  }
+}
+
+TEST_F(ReductionTest, SampleOfSpecialValues) {
+  const HostTensor logits =
+      tensor_of(DType::f32, {6, 4}, {kNan, 1,    kNan, -kInf, kNan, kNan, kNan, kNan, -kInf,  -kInf, -kInf, -kInf,
+                                     1,    kInf, kInf, 2,     0,    -0.0, 0,    -0.0, -1e-40, 3e38,  -3e38, 1e-40});
+  for (const int32_t top_k : {-1, 0, 1, 2, 4})
+    expect_reference("sample", sample_request(logits, top_k, 1.5), kEverythingAsAsked);
+}
+
+// Each element is drawn as often as its softmax says, within five standard deviations.
+TEST_F(ReductionTest, SampleDrawsByTheSoftmax) {
+  constexpr int64_t kRows = 4000;
+  const std::vector<double> row{0.5, -1, 2, 1, -3, 1.5};
+  std::vector<double> all;
+  for (int64_t i = 0; i < kRows; ++i) all.insert(all.end(), row.begin(), row.end());
+  const HostTensor logits = tensor_of(DType::f32, {kRows, std::ssize(row)}, all);
+  for (const int32_t top_k : {0, 3}) {
+    const HostTensor drawn = reference::find("sample")(sample_request(logits, top_k, 2)).at("output");
+    std::vector<double> counts(row.size());
+    for (int64_t i = 0; i < kRows; ++i) ++counts[static_cast<size_t>(element(drawn, i))];
+    double sum = 0;
+    for (const double x : row) sum += top_k == 3 && x < 1 ? 0 : std::exp(x / 2);
+    for (size_t i = 0; i < row.size(); ++i) {
+      const double share = top_k == 3 && row[i] < 1 ? 0 : std::exp(row[i] / 2) / sum;
+      EXPECT_NEAR(counts[i] / kRows, share, 5 * std::sqrt(share * (1 - share) / kRows)) << row[i];
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/dividers.h"
 #include "runtime/engine/operators/merge_dimensions.h"
+#include "sample.h"
 #include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
@@ -91,6 +92,20 @@ Expected<Call> infer(const ReduceInputs<Described>& inputs, const ReduceAttribut
       .reduced_strides = numbers_of(reduced_sides, &Side::stride),
   };
   return make_call(fields, {.input = input, .output = output});
+}
+
+Expected<Call> infer(const SampleInputs<Described>& inputs) {
+  const TensorDesc& logits = inputs.logits;
+  const int64_t rows = logits.shape[0], columns = logits.shape[1];
+  if (columns == 0 && rows > 0)
+    return refused(fmt::format("logits is {}, and its rows must have elements", to_text(logits.shape)));
+  const sample::Problem fields{.rows = u32(rows), .columns = rows == 0 ? 1 : u32(columns)};
+  return make_call(fields, {.logits = logits,
+                            .top_k = inputs.top_k,
+                            .temperature = inputs.temperature,
+                            .seed = inputs.seed,
+                            .draws = inputs.draws,
+                            .output = TensorDesc{DType::i32, {rows}}});
 }
 
 }  // namespace qgen::generated::operators

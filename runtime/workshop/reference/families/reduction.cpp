@@ -3,8 +3,11 @@
 //
 // Reductions by their formulas, in double, and how far computing them in f32 may lead from that: docs/reduction.md.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
 
 #include "runtime/engine/calls/attributes.h"
 #include "runtime/workshop/reference/rows.h"
@@ -173,8 +176,56 @@ Answer reduce(const Request& request) {
   return answer;
 }
 
+// ---- sample ---------------------------------------------------------------------------------------------------------
+
+// The first word of Philox4x32-10.
+uint32_t philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xd2511f53} * counter[0], b = uint64_t{0xcd9e8d57} * counter[2];
+    counter = {static_cast<uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(b),
+               static_cast<uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(a)};
+    key = {key[0] + 0x9e3779b9, key[1] + 0xbb67ae85};
+  }
+  return counter[0];
+}
+
+Tensors sample(const Request& request) {
+  const HostTensor& logits = request.inputs.at("logits");
+  const auto integer = [&](std::string_view operand, int64_t index) {
+    return static_cast<int64_t>(element(request.inputs.find(operand)->second, index));
+  };
+  const std::array seed{static_cast<uint32_t>(integer("seed", 0)), static_cast<uint32_t>(integer("seed", 1))};
+  const double temperature = element(request.inputs.at("temperature"), 0);
+  const int64_t rows = logits.shape[0], columns = logits.shape[1], top_k = integer("top_k", 0);
+  HostTensor output = zeros(DType::i32, {rows});
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<double> sorted;
+    for (int64_t i = 0; i < columns; ++i) {
+      const double logit = element(logits, row * columns + i);
+      if (!std::isnan(logit)) sorted.push_back(logit);
+    }
+    std::ranges::sort(sorted, std::greater());
+    const bool has_least = top_k > 0 && top_k < std::ssize(sorted);
+    const double least = has_least ? sorted[static_cast<size_t>(top_k - 1)] : -kInfinity;
+    std::optional<double> best;
+    for (int64_t i = 0; i < columns; ++i) {
+      const double logit = element(logits, row * columns + i);
+      if (std::isnan(logit) || logit < least) continue;
+      const uint32_t word = philox({static_cast<uint32_t>(i), static_cast<uint32_t>(integer("draws", 2 * row + 1)),
+                                    static_cast<uint32_t>(integer("draws", 2 * row)), 0},
+                                   seed);
+      const double score = logit / temperature - std::log(-std::log(((word >> 8) | 1) * 0x1p-24));
+      if (best && score <= *best) continue;
+      best = score;
+      set_element(output, row, static_cast<double>(i));
+    }
+  }
+  return {{"output", std::move(output)}};
+}
+
 constexpr Row kRows[] = {
     exact_row<reduce>("reduce"),
+    {"sample", sample},
 };
 
 }  // namespace
