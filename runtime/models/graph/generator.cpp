@@ -117,6 +117,7 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
   add_head(graph, *inferred, value);
   std::unique_ptr<Generator> made(new Generator(options, vocabulary));
   made->context_ = &context;
+  made->operators_ = operators;
   made->model_.emplace(Model::create(context, operators, std::move(graph), {.on_progress = options.on_progress}));
   return made;
 }
@@ -214,20 +215,15 @@ Expected<HostTensor> Generator::logits() {
 Expected<std::vector<int32_t>> Generator::next(const Sampling& sampling) {
   if (!(sampling.temperature > 0))
     return refused(fmt::format("the temperature is {}, and must be above 0", sampling.temperature));
-  if (sampling.is_greedy()) {
-    if (!last_) return nothing_fed();
-    return most_likely_;
+  if (!last_) return nothing_fed();
+  if (sampling.is_greedy()) return most_likely_;
+  const DeviceTensor& logits = *last_->output(kLogits);
+  if (!sampler_ || !sampler_->is_of(logits)) {
+    auto made = Sampler::create(*context_, operators_, logits);
+    if (!made) return made.error();
+    sampler_.emplace(*std::move(made));
   }
-  const auto all = logits();
-  if (!all) return all.error();
-  std::vector<int32_t> drawn;
-  std::vector<double> of_one(static_cast<size_t>(vocabulary_));
-  for (int64_t b = 0; b < all->shape[0]; ++b) {
-    for (int64_t i = 0; i < vocabulary_; ++i) of_one[static_cast<size_t>(i)] = element(*all, b * vocabulary_ + i);
-    drawn.push_back(sampled(of_one, sampling, static_cast<uint64_t>(b), draws_));
-  }
-  ++draws_;
-  return drawn;
+  return sampler_->draw(sampling, draws_++);
 }
 
 Done Generator::feed_prompts(const TokenLists& prompts, size_t rows) {

@@ -97,11 +97,13 @@ class Generator {
   Done feed_prompts(const TokenLists& prompts, size_t rows);
 
   Context* context_ = nullptr;
+  OperatorEntries operators_;
   GeneratorOptions options_;
   int64_t vocabulary_ = 0;
   std::optional<Model> model_;
   std::vector<int64_t> lengths_;
-  size_t draws_ = 0;  // of Sampling, since start()
+  uint32_t draws_ = 0;  // of tokens, since start()
+  std::optional<Sampler> sampler_;
   Prepared* last_ = nullptr;
   std::vector<int32_t> most_likely_;  // by the last run
 };

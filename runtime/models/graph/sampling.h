@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Draws a token from logits. The same seed gives the same tokens on every machine, if the logits are the same.
+// Draws tokens from logits that are on the device, by the operator `sample` (docs/reduction.md). Draw `index` of
+// sequence `b` has the counter (b, index), and the seed is its key. So the same seed gives the same tokens, if the
+// logits are the same.
 //
-//   sampled(logits, {.top_k = 40, .temperature = 0.8, .seed = 7}, sequence, index)
-//
-// The generator is SplitMix64 without a state (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-// 2014). Number `index` of sequence `sequence` is
-//
-//   z = seed + sequence * 2^32 + index
-//   z = (z + 1) * 0x9e3779b97f4a7c15
-//   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9
-//   z = (z ^ z >> 27) * 0x94d049bb133111eb
-//   u = ((z ^ z >> 31) >> 11) * 2^-53               from 0 up to 1, without 1
-//
-// The top_k largest logits are sorted, the largest first, and of equal ones the lower token first. Each gets the weight
-// exp((logit - largest) / temperature), in f64. The first token whose weight, with those before it, is above u times
-// the sum of all is drawn. A NaN is never drawn, unless all logits are NaN: then the token is 0.
+//   auto sampler = Sampler::create(context, operators, logits);
+//   const auto tokens = sampler->draw({.top_k = 40, .temperature = 0.8, .seed = 7}, index);
 #pragma once
 
-#include <cstdint>
-#include <span>
+#include <memory>
+
+#include "runtime/engine/calls/registry.h"
+#include "runtime/engine/dispatch/round_trip.h"
 
 namespace qgen::graph {
 
@@ -32,6 +24,22 @@ struct Sampling {
   bool is_greedy() const { return top_k == 1; }
 };
 
-int32_t sampled(std::span<const double> logits, const Sampling& how, uint64_t sequence, uint64_t index);
+class Sampler {
+ public:
+  // Of logits [B, V]. Errors: `operators` lacks `sample`, no kernel fits, and those of the device.
+  static Expected<Sampler> create(Context& context, OperatorEntries operators, const DeviceTensor& logits);
+  // A token of each sequence. Errors: those of the device.
+  Expected<std::vector<int32_t>> draw(const Sampling& how, uint32_t index);
+  bool is_of(const DeviceTensor& logits) const { return logits_ == logits.shared_memory(); }
+
+ private:
+  Sampler(std::shared_ptr<const DeviceTensor::Memory> logits, std::vector<DeviceTensor> tensors, Recording recording,
+          RoundTrip trip);
+
+  std::shared_ptr<const DeviceTensor::Memory> logits_;
+  std::vector<DeviceTensor> tensors_;  // the small inputs and the output
+  Recording recording_;
+  RoundTrip trip_;
+};
 
 }  // namespace qgen::graph

@@ -15,6 +15,7 @@
 
 #include "runtime/models/onnx/import.h"
 #include "runtime/models/onnx/reader.h"
+#include "runtime/workshop/reference/references.h"
 #include "tests/support/document.h"
 #include "tests/support/expected_text.h"
 #include "tests/support/shipped_test.h"
@@ -262,6 +263,28 @@ TEST_F(GeneratorTest, Sampled) {
   EXPECT_TRUE(std::ranges::equal(cold, std::span(kRecorded[0].tokens[0]).first(16)));
 }
 
+// The tokens are those of the operator `sample`, with the sequence and the number of the draw as the counter.
+TEST_F(GeneratorTest, SamplesByTheOperator) {
+  const auto it = generator("int4", {.capacity = 32});
+  ASSERT_TRUE(it);
+  it->start(2);
+  TokenLists fed{{1, 2, 3}, {4, 5, 6}};
+  for (int32_t draw = 0; draw < 5; ++draw) {
+    ASSERT_TRUE(it->feed(fed));
+    const std::vector<int32_t> counters{0, draw, 1, draw};
+    const Request request{.inputs = {{"logits", *it->logits()},
+                                     {"top_k", make_tensor<int32_t>(DType::i32, {1}, std::vector<int32_t>{20})},
+                                     {"temperature", make_tensor<float>(DType::f32, {1}, std::vector<float>{1.5f})},
+                                     {"seed", make_tensor<int32_t>(DType::i32, {2}, std::vector<int32_t>{9, 1})},
+                                     {"draws", make_tensor<int32_t>(DType::i32, {2, 2}, counters)}}};
+    const HostTensor expected = reference::find("sample")(request).at("output");
+    const auto tokens = it->next({.top_k = 20, .temperature = 1.5, .seed = (uint64_t{1} << 32) + 9});
+    ASSERT_TRUE(tokens) << to_text(tokens.error());
+    EXPECT_TRUE(std::ranges::equal(*tokens, expected.as<int32_t>())) << "draw " << draw;
+    fed = {{(*tokens)[0]}, {(*tokens)[1]}};
+  }
+}
+
 TEST_F(GeneratorTest, ModelsThatAreNone) {
   auto model = onnx::load_model(file_of("int4"));
   ASSERT_TRUE(model);
@@ -347,18 +370,6 @@ TEST_F(StatesTest, ThatAreRefused) {
   Sum none = sum_of({3});
   none.graph.states.push_back({none.after, none.after});
   EXPECT_EQ(said(none.graph, {3}), "a state is an input and an output of the graph");
-}
-
-TEST(Sampling, DrawsByTheDocumentedGenerator) {
-  const double logits[] = {1, 3, std::nan(""), 3, 2};
-  EXPECT_EQ(sampled(logits, {.top_k = 1}, 0, 0), 1);  // of equal ones the first
-  // The first number for seed 0 is 0xe220a8397b1dcdaf >> 11, 0.8833 of the sum of weights: the third token.
-  EXPECT_EQ(sampled(logits, {.top_k = 3}, 0, 0), 4);
-  EXPECT_EQ(sampled(logits, {.top_k = 2}, 0, 0), 3);
-  EXPECT_EQ(sampled(std::span<const double>(logits).subspan(2, 1), {.top_k = 0}, 0, 0), 0);
-  size_t of_first = 0;
-  for (uint64_t i = 0; i < 10000; ++i) of_first += sampled(logits, {.top_k = 2, .seed = 5}, 3, i) == 1;
-  EXPECT_NEAR(of_first, 5000, 200);  // four standard deviations
 }
 
 }  // namespace
