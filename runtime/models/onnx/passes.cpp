@@ -537,7 +537,7 @@ class ProductJoiner {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const graph::Port &port = node.inputs[i], &other = first.inputs[i];
       if (port.operand != other.operand) return false;
-      if (port.operand == "input" ? port.value != other.value : !can_join(first, port, other)) return false;
+      if (port.operand == "input" ? port.value != other.value : !can_join(node, port, other)) return false;
     }
     return true;
   }
