@@ -11,6 +11,7 @@
 #include <map>
 #include <ostream>
 #include <random>
+#include <string>
 
 #include "operators.h"
 #include "registry.h"
@@ -46,6 +47,7 @@ class Imagined {
 
   Expected<Call> call() {
     sides.clear();
+    dtypes.clear();
     wild = below(3);
     given_in = size_t{1} << below(5);
     leading.resize(below(wild == 0 ? 3 : 5));
@@ -73,7 +75,7 @@ class Imagined {
   int64_t side() { return wild == 0 || below(wild == 1 ? 8 : 2) > 0 ? one_of(kSaneSides) : one_of(kSides); }
 
   int64_t side_named(std::string_view name) {
-    if (name == "1") return 1;
+    if (name.find_first_not_of("0123456789") == name.npos) return std::stoll(std::string(name));
     const auto [known, is_new] = sides.try_emplace(name, 0);
     if (is_new) known->second = side();
     return below(50) == 0 ? side() : known->second;
@@ -107,6 +109,12 @@ class Imagined {
     return one_of(all);
   }
 
+  // In sane calls, operands that may have the same dtypes have the same one.
+  DType dtype_of(const TensorInfo& info) {
+    const auto dtype = bit_of<DType>(info.dtypes);
+    return wild == 0 ? dtypes.try_emplace(info.dtypes, dtype).first->second : dtype;
+  }
+
   void describe(const TensorInfo& info, InferArguments& arguments) {
     const Representation representation{Storage::buffer,
                                         info.layouts != 0 ? bit_of<Layout>(info.layouts) : Layout::strided};
@@ -115,7 +123,7 @@ class Imagined {
     if (info.role == TensorInfo::Role::output || info.role == TensorInfo::Role::derived) return;
     if (info.is_optional && below(given_in) > 0) return;
     const ShapeInfo shape = one_of(info.shapes);
-    TensorDesc desc{bit_of<DType>(info.dtypes), shape.has_leading ? leading : Shape(), representation.storage,
+    TensorDesc desc{dtype_of(info), shape.has_leading ? leading : Shape(), representation.storage,
                     representation.layout};
     if (shape.has_leading && shape.rank == 0 && below(4) == 0) std::ranges::fill(desc.shape, 1);  // one of all, a scale
     for (size_t i = 0; i < shape.rank; ++i) desc.shape.push_back(side_named(shape.sides[i]));
@@ -128,6 +136,7 @@ class Imagined {
   size_t given_in = 1;  // in how many calls an attribute or operand is given that can be left out
   Shape leading;
   std::map<std::string_view, int64_t> sides;
+  std::map<uint32_t, DType> dtypes;
 };
 
 class HostileShapes : public ::testing::TestWithParam<OperatorEntry> {
