@@ -13,10 +13,10 @@
 namespace qgen {
 namespace {
 
-// A tensor's bytes, in its buffer and in the staging buffer.
+// A tensor's bytes, in its buffer and in a slot of the staging buffer.
 struct Piece {
   VkBuffer buffer;
-  VkBufferCopy region;     // from the staging buffer
+  VkBufferCopy region;     // from slot 0
   uint64_t element_bytes;  // the rest of the region is padding
 };
 
@@ -32,21 +32,44 @@ Done add_pieces(const std::vector<const DeviceTensor*>& tensors, std::vector<Pie
   return std::monostate{};
 }
 
+// Command buffers before and after the recording's, and the point of the timeline at which the last run is done.
+struct Slot {
+  VkCommandBuffer before = VK_NULL_HANDLE, before_fed = VK_NULL_HANDLE, after = VK_NULL_HANDLE;
+  uint64_t submitted = 0;
+};
+
 }  // namespace
 
 struct RoundTrip::State {
   std::shared_ptr<Recording::State> recording;
   dispatch::Buffer staging;
+  uint64_t slot_bytes = 0;
   std::vector<Piece> inputs, outputs;
-  VkCommandBuffer before = VK_NULL_HANDLE, after = VK_NULL_HANDLE;
+  std::optional<Fed> fed;
+  std::array<Slot, kSlots> slots;
 
   ~State() {
-    recording->submission->free_commands(before);
-    recording->submission->free_commands(after);
+    for (const Slot& slot : slots) {
+      (void)recording->submission->wait_for(slot.submitted);
+      for (VkCommandBuffer commands : {slot.before, slot.before_fed, slot.after})
+        recording->submission->free_commands(commands);
+    }
   }
-  Done record();
-  std::span<std::byte> bytes_of(const Piece& piece) const {
-    return staging.mapped().subspan(piece.region.srcOffset, piece.element_bytes);
+  Done record(size_t slot);
+  void copy_in(VkCommandBuffer to, size_t slot, bool is_fed) const;
+  void copy_out(VkCommandBuffer to, size_t slot) const;
+  std::span<std::byte> bytes_of(const Piece& piece, size_t slot) const {
+    return staging.mapped().subspan(slot * slot_bytes + piece.region.srcOffset, piece.element_bytes);
+  }
+  Done flush() {
+    const VkResult flushed = staging.flush();
+    if (flushed != VK_SUCCESS) return vulkan::error_of(flushed, "flushing the staging buffer");
+    return std::monostate{};
+  }
+  Done invalidate() {
+    const VkResult seen = staging.invalidate();
+    if (seen != VK_SUCCESS) return vulkan::error_of(seen, "invalidating the staging buffer");
+    return std::monostate{};
   }
 };
 
@@ -56,61 +79,109 @@ RoundTrip& RoundTrip::operator=(RoundTrip&&) noexcept = default;
 RoundTrip::~RoundTrip() = default;
 
 Expected<RoundTrip> RoundTrip::create(Recording& recording, const std::vector<const DeviceTensor*>& inputs,
-                                      const std::vector<const DeviceTensor*>& outputs) {
+                                      const std::vector<const DeviceTensor*>& outputs, std::optional<Fed> fed) {
   auto state = std::make_unique<State>();
   state->recording = recording.shared_state();
   uint64_t size = 0;
   if (Done added = add_pieces(inputs, state->inputs, size); !added) return added.error();
   if (Done added = add_pieces(outputs, state->outputs, size); !added) return added.error();
   if (size == 0) return refused("a round trip has no bytes to copy");
+  if (fed) {
+    const uint64_t to = state->inputs[fed->input].element_bytes, from = state->outputs[fed->output].element_bytes;
+    if (to != from) return refused(fmt::format("an input has {} bytes, and the output that it gets {}", to, from));
+  }
+  state->fed = fed;
+  state->slot_bytes = size;
   const DeviceTensor& any = inputs.empty() ? *outputs.front() : *inputs.front();
-  auto staging = dispatch::Buffer::make(any.memory().allocator, size, dispatch::BufferUse::staging);
+  auto staging = dispatch::Buffer::make(any.memory().allocator, kSlots * size, dispatch::BufferUse::staging);
   if (!staging) return staging.error();
   state->staging = *std::move(staging);
   std::ranges::fill(state->staging.mapped(), std::byte{0});  // padding too
   if (Done ready = state->recording->prepare_commands(); !ready) return ready.error();
-  if (Done recorded = state->record(); !recorded) return recorded.error();
+  for (size_t slot = 0; slot < kSlots; ++slot) {
+    if (Done recorded = state->record(slot); !recorded) return recorded.error();
+  }
   return RoundTrip(std::move(state));
 }
 
-Done RoundTrip::State::record() {
-  dispatch::Submission& submission = *recording->submission;
-  const auto& vk = recording->device().vk;
-  for (VkCommandBuffer* commands : {&before, &after}) {
-    const auto made = submission.make_commands();
-    if (!made) return made.error();
-    *commands = *made;
+void RoundTrip::State::copy_in(VkCommandBuffer to, size_t slot, bool is_fed) const {
+  const auto copy = [&](const Piece& piece, uint64_t from) {
+    const VkBufferCopy region{from, piece.region.dstOffset, piece.region.size};
+    recording->device().vk.vkCmdCopyBuffer(to, staging.handle(), piece.buffer, 1, &region);
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_fed || i != fed->input) copy(inputs[i], slot * slot_bytes + inputs[i].region.srcOffset);
   }
-  const auto writing = [&](VkCommandBuffer to) {
-    for (const Piece& piece : inputs) vk.vkCmdCopyBuffer(to, staging.handle(), piece.buffer, 1, &piece.region);
-  };
-  const auto reading = [&](VkCommandBuffer to) {
-    for (const Piece& piece : outputs) {
-      const VkBufferCopy region{piece.region.dstOffset, piece.region.srcOffset, piece.region.size};
-      vk.vkCmdCopyBuffer(to, piece.buffer, staging.handle(), 1, &region);
-    }
-    VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    vk.vkCmdPipelineBarrier(to, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr,
-                            0, nullptr);
-  };
-  constexpr auto kRepeated = dispatch::Submission::Usage::repeated;
-  if (Done recorded = submission.record(before, kRepeated, writing); !recorded) return recorded;
-  return submission.record(after, kRepeated, reading);
+  // The run before has copied its output out; the output's own memory may hold inputs by now.
+  const size_t other = (slot + 1) % kSlots;
+  if (is_fed) copy(inputs[fed->input], other * slot_bytes + outputs[fed->output].region.srcOffset);
 }
 
-std::span<std::byte> RoundTrip::input(size_t index) const { return state_->bytes_of(state_->inputs[index]); }
-std::span<const std::byte> RoundTrip::output(size_t index) const { return state_->bytes_of(state_->outputs[index]); }
+void RoundTrip::State::copy_out(VkCommandBuffer to, size_t slot) const {
+  const auto& vk = recording->device().vk;
+  for (const Piece& piece : outputs) {
+    const VkBufferCopy region{piece.region.dstOffset, slot * slot_bytes + piece.region.srcOffset, piece.region.size};
+    vk.vkCmdCopyBuffer(to, piece.buffer, staging.handle(), 1, &region);
+  }
+  VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+  barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+  vk.vkCmdPipelineBarrier(to, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0,
+                          nullptr);
+}
+
+Done RoundTrip::State::record(size_t slot) {
+  dispatch::Submission& submission = *recording->submission;
+  const auto recorded = [&](VkCommandBuffer& commands, const std::function<void(VkCommandBuffer)>& record) -> Done {
+    const auto made = submission.make_commands();
+    if (!made) return made.error();
+    commands = *made;
+    return submission.record(commands, dispatch::Submission::Usage::repeated, record);
+  };
+  Slot& it = slots[slot];
+  if (Done done = recorded(it.before, [&](VkCommandBuffer to) { copy_in(to, slot, false); }); !done) return done;
+  if (fed) {
+    if (Done done = recorded(it.before_fed, [&](VkCommandBuffer to) { copy_in(to, slot, true); }); !done) return done;
+  }
+  return recorded(it.after, [&](VkCommandBuffer to) { copy_out(to, slot); });
+}
+
+std::span<std::byte> RoundTrip::input(size_t index, size_t slot) const {
+  return state_->bytes_of(state_->inputs[index], slot);
+}
+std::span<const std::byte> RoundTrip::output(size_t index, size_t slot) const {
+  return state_->bytes_of(state_->outputs[index], slot);
+}
 
 Done RoundTrip::run() {
-  if (const VkResult flushed = state_->staging.flush(); flushed != VK_SUCCESS)
-    return vulkan::error_of(flushed, "flushing the staging buffer");
-  const std::array commands{state_->before, state_->recording->commands, state_->after};
+  if (Done free = wait(0); !free) return free;
+  if (Done flushed = state_->flush(); !flushed) return flushed;
+  const Slot& slot = state_->slots[0];
+  const std::array commands{slot.before, state_->recording->commands, slot.after};
   if (Done ran = state_->recording->submission->run(commands); !ran) return ran;
-  if (const VkResult invalidated = state_->staging.invalidate(); invalidated != VK_SUCCESS)
-    return vulkan::error_of(invalidated, "invalidating the staging buffer");
+  return state_->invalidate();
+}
+
+bool RoundTrip::can_submit() const { return state_->recording->submission->device()->has_timeline_semaphores; }
+
+Done RoundTrip::submit(size_t slot, bool is_fed) {
+  if (is_fed && !state_->fed) return refused("the round trip was made without an input that an output feeds");
+  if (Done free = wait(slot); !free) return free;
+  Recording::State& recording = *state_->recording;
+  if (Done ready = recording.prepare_submitting(); !ready) return ready;
+  if (Done flushed = state_->flush(); !flushed) return flushed;
+  Slot& it = state_->slots[slot];
+  const std::array commands{is_fed ? it.before_fed : it.before, recording.submitted_commands, it.after};
+  const auto submitted = recording.submission->submit(commands, {});
+  if (!submitted) return submitted.error();
+  recording.last_submitted = it.submitted = submitted->value;
   return std::monostate{};
+}
+
+Done RoundTrip::wait(size_t slot) {
+  const uint64_t value = std::exchange(state_->slots[slot].submitted, 0);
+  if (Done ended = state_->recording->submission->wait_for(value); !ended) return ended;
+  return state_->invalidate();
 }
 
 }  // namespace qgen

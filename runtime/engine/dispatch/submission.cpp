@@ -12,7 +12,7 @@
 namespace qgen::dispatch {
 namespace {
 
-// How long the fence is polled before the thread sleeps. A sleeping wait ends when the driver wakes it: on an NVIDIA
+// How long a fence or semaphore is polled before the thread sleeps. A sleeping wait ends when the driver wakes it: on an NVIDIA
 // H200 in a virtual machine that was after 10 to 13 ms, however short the work.
 constexpr auto kPollingTime = std::chrono::milliseconds(10);
 
@@ -80,14 +80,20 @@ Done Submission::record(VkCommandBuffer commands, Usage usage, const std::functi
   return std::monostate{};
 }
 
-VkResult Submission::wait() {
-  // A driver that computes on the CPU needs it for the work.
+// The last status: VK_NOT_READY after kPollingTime. A driver that computes on the CPU needs it for the work.
+VkResult Submission::poll(const std::function<VkResult()>& status_of) const {
   const auto start = std::chrono::steady_clock::now();
   while (!device_->profile.numbers.is_cpu && std::chrono::steady_clock::now() - start < kPollingTime) {
-    const VkResult status = device_->vk.vkGetFenceStatus(device_->device, fence_);
+    const VkResult status = status_of();
     if (status != VK_NOT_READY) return status;
     std::this_thread::yield();
   }
+  return VK_NOT_READY;
+}
+
+VkResult Submission::wait() {
+  const VkResult polled = poll([&] { return device_->vk.vkGetFenceStatus(device_->device, fence_); });
+  if (polled != VK_NOT_READY) return polled;
   return device_->vk.vkWaitForFences(device_->device, 1, &fence_, VK_TRUE, timeout_ms_ * 1'000'000);
 }
 
@@ -138,7 +144,7 @@ VkResult Submission::make_timeline() {
   return device_->vk.vkCreateSemaphore(device_->device, &info, nullptr, &timeline_);
 }
 
-Expected<Submitted> Submission::submit(VkCommandBuffer commands, const SubmitOptions& options) {
+Expected<Submitted> Submission::submit(std::span<const VkCommandBuffer> commands, const SubmitOptions& options) {
   if (const Done may = check_may_submit(); !may) return may.error();
   if (!device_->has_timeline_semaphores) {
     return Error{Error::Kind::unsupported, "the device was made without timelineSemaphore, which submit() needs",
@@ -153,7 +159,7 @@ Expected<Submitted> Submission::submit(VkCommandBuffer commands, const SubmitOpt
   return Submitted{timeline_, last_value_};
 }
 
-VkResult Submission::submit_with_semaphores(VkCommandBuffer commands, const SubmitOptions& options) {
+VkResult Submission::submit_with_semaphores(std::span<const VkCommandBuffer> commands, const SubmitOptions& options) {
   std::vector<VkSemaphore> waits, signals = {timeline_};
   std::vector<uint64_t> wait_values, signal_values = {last_value_ + 1};
   for (const SemaphoreValue& wait : options.wait) {
@@ -175,8 +181,8 @@ VkResult Submission::submit_with_semaphores(VkCommandBuffer commands, const Subm
   info.waitSemaphoreCount = static_cast<uint32_t>(waits.size());
   info.pWaitSemaphores = waits.data();
   info.pWaitDstStageMask = stages.data();
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands;
+  info.commandBufferCount = static_cast<uint32_t>(commands.size());
+  info.pCommandBuffers = commands.data();
   info.signalSemaphoreCount = static_cast<uint32_t>(signals.size());
   info.pSignalSemaphores = signals.data();
   const std::lock_guard lock(device_->queue_lock);
@@ -187,6 +193,13 @@ VkResult Submission::submit_with_semaphores(VkCommandBuffer commands, const Subm
 
 Done Submission::wait_for(uint64_t value) {
   if (!timeline_ || value == 0) return std::monostate{};
+  const VkResult polled = poll([&] {
+    uint64_t reached = 0;
+    const VkResult read = device_->vk.vkGetSemaphoreCounterValue(device_->device, timeline_, &reached);
+    return read == VK_SUCCESS && reached < value ? VK_NOT_READY : read;
+  });
+  if (polled == VK_SUCCESS) return std::monostate{};
+  if (polled != VK_NOT_READY) return fail(polled, "waiting for a submission");
   VkSemaphoreWaitInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline_;

@@ -40,7 +40,10 @@ class Submission {
   Done run(std::span<const VkCommandBuffer> commands);  // one after the other
   double submit_us() const { return submit_us_; }       // of the last run(), until the device had it
   // Submits without waiting. Errors: the errors of run(), and a device without timeline semaphores.
-  Expected<Submitted> submit(VkCommandBuffer commands, const SubmitOptions& options);
+  Expected<Submitted> submit(VkCommandBuffer commands, const SubmitOptions& options) {
+    return submit({&commands, 1}, options);
+  }
+  Expected<Submitted> submit(std::span<const VkCommandBuffer> commands, const SubmitOptions& options);
   Done wait_for(uint64_t value);
   Expected<bool> is_done(uint64_t value) const;
   // Both, with a separate command buffer.
@@ -49,10 +52,11 @@ class Submission {
   void full_barrier(VkCommandBuffer commands) const;
 
  private:
+  VkResult poll(const std::function<VkResult()>& status_of) const;
   VkResult wait();
   Done check_may_submit() const;
   VkResult make_timeline();
-  VkResult submit_with_semaphores(VkCommandBuffer commands, const SubmitOptions& options);
+  VkResult submit_with_semaphores(std::span<const VkCommandBuffer> commands, const SubmitOptions& options);
   Error timed_out();  // nothing more is submitted
   Done fail(VkResult result, std::string_view doing);
 

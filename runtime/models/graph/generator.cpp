@@ -2,8 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The graph gets more nodes: the row of each sequence's last token is picked before the product that computes the
-// logits (picked_rows.h), and the largest logit is found on the device. A run is one submission: the
-// tokens and positions are copied to the device, and the most likely tokens back.
+// logits (picked_rows.h), and the largest logit is found on the device. A run is one submission: the tokens and
+// positions are copied to the device, and the most likely tokens back.
+//
+// generate() submits the run of the next token before it waits for the present one, so the device computes while the
+// host prints. That run gets its token on the device. If the sequences end first, it was for nothing; it has written to
+// rows of the cache that no later run reads.
 #include "runtime/models/graph/generator.h"
 
 #include <fmt/format.h>
@@ -126,6 +130,7 @@ void Generator::start(size_t sequences) {
   lengths_.assign(sequences, 0);
   draws_ = 0;
   last_ = nullptr;
+  ahead_ = {};
 }
 
 InputShapes Generator::shapes_for(size_t sequences, size_t rows) const {
@@ -158,8 +163,10 @@ Done Generator::check(const TokenLists& tokens) const {
   return std::monostate{};
 }
 
-// Shorter sequences are padded with the token 0; nothing reads what is computed of it.
-Done Generator::run(Prepared& prepared, const TokenLists& tokens, size_t rows) {
+// By name, what a run gets from the host: `rows` tokens of sequences that have `lengths` tokens already. Shorter
+// sequences are padded with the token 0; nothing reads what is computed of it.
+std::vector<std::pair<std::string_view, HostTensor>> Generator::inputs_of(const TokenLists& tokens, size_t rows,
+                                                                          const std::vector<int64_t>& lengths) const {
   const auto sequences = static_cast<int64_t>(tokens.size()), row_count = static_cast<int64_t>(rows);
   HostTensor ids = zeros(DType::i32, {sequences, row_count}), positions = ids;
   HostTensor rows_read = zeros(DType::i32, {sequences}), last = rows_read;
@@ -168,31 +175,81 @@ Done Generator::run(Prepared& prepared, const TokenLists& tokens, size_t rows) {
   for (size_t b = 0; b < tokens.size(); ++b) {
     std::ranges::copy(tokens[b], of(ids).begin() + static_cast<ptrdiff_t>(b * rows));
     for (size_t s = 0; s < rows; ++s)
-      of(positions)[b * rows + s] = static_cast<int32_t>(lengths_[b] + static_cast<int64_t>(s));
-    const int64_t length = lengths_[b] + std::ssize(tokens[b]);
+      of(positions)[b * rows + s] = static_cast<int32_t>(lengths[b] + static_cast<int64_t>(s));
+    const int64_t length = lengths[b] + std::ssize(tokens[b]);
     std::ranges::fill(of(mask).subspan(b * static_cast<size_t>(options_.capacity), static_cast<size_t>(length)), 1);
     of(rows_read)[b] = static_cast<int32_t>(b * rows + tokens[b].size() - 1);
     of(last)[b] = static_cast<int32_t>(length - 1);
   }
   const LanguageNames& names = options_.names;
-  std::vector<std::string_view> inputs;
-  std::vector<const HostTensor*> values;
-  for (const auto& [name, tensor] : {std::pair<std::string_view, const HostTensor*>(names.tokens, &ids),
-                                     {names.positions, &positions},
-                                     {names.mask, &mask},
-                                     {names.last, &last},
-                                     {kRows, &rows_read}}) {
-    if (!prepared.input(name)) continue;
-    inputs.push_back(name);
-    values.push_back(tensor);
-  }
-  const auto trip = prepared.round_trip(inputs, std::array{kToken});
+  return {{names.tokens, std::move(ids)},
+          {names.positions, std::move(positions)},
+          {names.mask, std::move(mask)},
+          {names.last, std::move(last)},
+          {kRows, std::move(rows_read)}};
+}
+
+Expected<RoundTrip*> Generator::written(Prepared& prepared, const TokenLists& tokens, size_t rows,
+                                        const std::vector<int64_t>& lengths, size_t slot) {
+  auto inputs = inputs_of(tokens, rows, lengths);
+  std::erase_if(inputs, [&](const auto& input) { return !prepared.input(input.first); });
+  std::vector<std::string_view> names;
+  for (const auto& input : inputs) names.push_back(input.first);
+  // Tokens are the first input, and the only output.
+  const auto fed = rows == 1 ? std::optional(RoundTrip::Fed{.output = 0, .input = 0}) : std::nullopt;
+  const auto trip = prepared.round_trip(names, std::array{kToken}, fed);
   if (!trip) return trip.error();
-  for (size_t i = 0; i < values.size(); ++i) std::ranges::copy(values[i]->data, (*trip)->input(i).begin());
+  for (size_t i = 0; i < inputs.size(); ++i) std::ranges::copy(inputs[i].second.data, (*trip)->input(i, slot).begin());
+  return *trip;
+}
+
+Done Generator::run(Prepared& prepared, const TokenLists& tokens, size_t rows) {
+  const auto trip = written(prepared, tokens, rows, lengths_, 0);
+  if (!trip) return trip.error();
   if (Done ran = (*trip)->run(); !ran) return ran;
-  most_likely_.resize(tokens.size());
-  std::memcpy(most_likely_.data(), (*trip)->output(0).data(), most_likely_.size() * sizeof(int32_t));
+  read_tokens(**trip, 0);
   return std::monostate{};
+}
+
+void Generator::read_tokens(const RoundTrip& trip, size_t slot) {
+  most_likely_.resize(lengths_.size());
+  std::memcpy(most_likely_.data(), trip.output(0, slot).data(), most_likely_.size() * sizeof(int32_t));
+}
+
+// The run of `tokens` is on the device already if the call before submitted it.
+Done Generator::feed_ahead(const TokenLists& tokens, bool has_further) {
+  if (Done sound = check(tokens); !sound) return sound;
+  const auto prepared = prepare(1);
+  if (!prepared) return prepared.error();
+  std::vector<int64_t> lengths = lengths_;
+  const size_t slot = ahead_.slot, other = (slot + 1) % RoundTrip::kSlots;
+  if (!ahead_.is_running) {
+    const auto trip = written(**prepared, tokens, 1, lengths, slot);
+    if (!trip) return trip.error();
+    if (!(*trip)->can_submit()) return feed(tokens);
+    if (Done submitted = (*trip)->submit(slot); !submitted) return submitted;
+    ahead_.trip = *trip;
+  }
+  for (int64_t& length : lengths) ++length;
+  if (has_further) {
+    const auto trip = written(**prepared, tokens, 1, lengths, other);
+    if (!trip) return trip.error();
+    if (Done submitted = (*trip)->submit(other, true); !submitted) return submitted;
+  }
+  if (Done ended = ahead_.trip->wait(slot); !ended) return ended;
+  read_tokens(*ahead_.trip, slot);
+  ahead_.slot = other;
+  ahead_.is_running = has_further;
+  lengths_ = std::move(lengths);
+  last_ = *prepared;
+  return std::monostate{};
+}
+
+// The logits are those of the run that nobody waits for.
+Done Generator::end_ahead() {
+  if (!std::exchange(ahead_.is_running, false)) return std::monostate{};
+  last_ = nullptr;
+  return ahead_.trip->wait(ahead_.slot);
 }
 
 Done Generator::feed(const TokenLists& tokens) {
@@ -265,6 +322,7 @@ Expected<Generated> Generator::generate(const TokenLists& prompts, const Generat
   }
   result.prepare_ms = watch.lap_ms();
   if (Done fed = feed_prompts(prompts, options.prompt_rows); !fed) return fed.error();
+  const bool is_greedy = options.sampling.is_greedy();  // a drawn token is not on the device for the next run
   std::vector<bool> has_ended(prompts.size());
   for (size_t i = 0; i < options.most_tokens; ++i) {
     const auto tokens = next(options.sampling);
@@ -281,8 +339,10 @@ Expected<Generated> Generator::generate(const TokenLists& prompts, const Generat
     }
     if (i + 1 == options.most_tokens || std::ranges::count(has_ended, false) == 0) break;
     watch.lap_ms();
-    if (Done fed = feed(further); !fed) return fed.error();
+    const Done fed = is_greedy ? feed_ahead(further, i + 2 < options.most_tokens) : feed(further);
+    if (!fed) return fed.error();
   }
+  if (Done ended = end_ahead(); !ended) return ended.error();
   return result;
 }
 

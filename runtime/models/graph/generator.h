@@ -75,8 +75,8 @@ class Generator {
   // f32 or f16 [B, V], of the last token of each sequence.
   Expected<HostTensor> logits();
 
-  // start(), the prompts, and then one token after the other. Errors: those of feed(), and a cache that is too small for
-  // the prompt and the tokens.
+  // start(), the prompts, and then one token after the other. Afterwards the last tokens are not fed, and feed() comes
+  // before next() and logits(). Errors: those of feed(), and a cache that is too small for the prompt and the tokens.
   Expected<Generated> generate(const TokenLists& prompts, const GenerateOptions& options, const OnToken& on_token = {});
 
   // A run of so many further tokens of each sequence, such as to time it. Its replay() feeds the tokens of the last run
@@ -93,7 +93,17 @@ class Generator {
   Generator(GeneratorOptions options, int64_t vocabulary) : options_(std::move(options)), vocabulary_(vocabulary) {}
   InputShapes shapes_for(size_t sequences, size_t rows) const;
   Done check(const TokenLists& tokens) const;
+  std::vector<std::pair<std::string_view, HostTensor>> inputs_of(const TokenLists& tokens, size_t rows,
+                                                                 const std::vector<int64_t>& lengths) const;
+  // The inputs are in the slot of the run's round trip.
+  Expected<RoundTrip*> written(Prepared& prepared, const TokenLists& tokens, size_t rows,
+                               const std::vector<int64_t>& lengths, size_t slot);
   Done run(Prepared& prepared, const TokenLists& tokens, size_t rows);
+  void read_tokens(const RoundTrip& trip, size_t slot);
+  // feed() of one most likely token of each sequence. `has_further`: another call follows, with the tokens that this
+  // one gives, and its run is submitted now.
+  Done feed_ahead(const TokenLists& tokens, bool has_further);
+  Done end_ahead();  // after calls of feed_ahead()
   Done feed_prompts(const TokenLists& prompts, size_t rows);
 
   Context* context_ = nullptr;
@@ -106,6 +116,13 @@ class Generator {
   std::optional<Sampler> sampler_;
   Prepared* last_ = nullptr;
   std::vector<int32_t> most_likely_;  // by the last run
+  // The run that feed_ahead() submitted, or the slot of the next one.
+  struct Ahead {
+    RoundTrip* trip = nullptr;
+    size_t slot = 0;
+    bool is_running = false;
+  };
+  Ahead ahead_;
 };
 
 }  // namespace qgen::graph

@@ -207,7 +207,8 @@ const DeviceTensor* Prepared::output(std::string_view name) const { return bound
 
 Expected<Tensors> Prepared::run(const Tensors& inputs) { return bound_.run(context_.executor, inputs); }
 Expected<RoundTrip*> Prepared::round_trip(std::span<const std::string_view> inputs,
-                                          std::span<const std::string_view> outputs) {
+                                          std::span<const std::string_view> outputs,
+                                          std::optional<RoundTrip::Fed> fed) {
   if (trip_) return &*trip_;
   std::vector<const DeviceTensor*> written, read;
   for (const std::string_view name : inputs) {
@@ -218,7 +219,7 @@ Expected<RoundTrip*> Prepared::round_trip(std::span<const std::string_view> inpu
     if (!output(name)) return refused(fmt::format("the model has no output '{}'", name));
     read.push_back(output(name));
   }
-  auto trip = RoundTrip::create(bound_.recording(), written, read);
+  auto trip = RoundTrip::create(bound_.recording(), written, read, fed);
   if (!trip) return trip.error();
   return &trip_.emplace(*std::move(trip));
 }

@@ -82,7 +82,8 @@ class Prepared {
   Done replay() { return context_.executor.run(bound_.recording()); }
   // The same with inputs and outputs in the host's memory, in one submission. Made by the first call; later calls must
   // name the same inputs and outputs. Errors: names that the model does not have, and those of RoundTrip::create().
-  Expected<RoundTrip*> round_trip(std::span<const std::string_view> inputs, std::span<const std::string_view> outputs);
+  Expected<RoundTrip*> round_trip(std::span<const std::string_view> inputs, std::span<const std::string_view> outputs,
+                                  std::optional<RoundTrip::Fed> fed = {});
   // One replay by the device's clock: from the first launch to the last, with no timestamp between them.
   Expected<Timing> time();
   // One replay with a timestamp after each launch, which separates them: a time for each step of the schedule.

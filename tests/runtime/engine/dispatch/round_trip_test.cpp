@@ -74,6 +74,45 @@ TEST_F(RoundTripTest, OutlivesItsRecording) {
   EXPECT_EQ(integers_of(it.output(0)), std::vector<int32_t>(4, 4));
 }
 
+// A sum that each run gets from the one before, which the host has not waited for; the other input is the host's.
+TEST_F(RoundTripTest, FeedsTheNextRun) {
+  const DeviceTensor sum = allocate(DType::i32, {4}), other = allocate(DType::i32, {3});
+  const Choice add = kit().choice("add.i32", {groups_of(4), 1, 1}, Count{4, 3});
+  const Choice add_other = kit().choice("add.i32", {groups_of(3), 1, 1}, Count{3, 1});
+  Recording recording = record({{&add, {&sum}}, {&add_other, {&other}}});
+  auto made = RoundTrip::create(recording, {&other, &sum}, {&sum, &other}, RoundTrip::Fed{.output = 0, .input = 1});
+  ASSERT_TRUE(made) << to_text(made.error());
+  RoundTrip it = *std::move(made);
+  if (!it.can_submit()) GTEST_SKIP() << "no timeline semaphores";
+  std::ranges::fill(integers_of(it.input(1, 0)), 100);
+  std::ranges::fill(integers_of(it.input(1, 1)), -7);  // is not read
+  for (int32_t run = 0; run < 50; ++run) {
+    const size_t slot = static_cast<size_t>(run) % RoundTrip::kSlots;
+    std::ranges::fill(integers_of(it.input(0, slot)), 10 * run);
+    ASSERT_TRUE(it.submit(slot, run > 0));
+    if (run == 0) continue;
+    ASSERT_TRUE(it.wait(1 - slot));
+    EXPECT_EQ(integers_of(it.output(0, 1 - slot)), std::vector<int32_t>(4, 100 + 3 * run));
+    EXPECT_EQ(integers_of(it.output(1, 1 - slot)), std::vector<int32_t>(3, 10 * (run - 1) + 1));
+  }
+  std::ranges::fill(integers_of(it.input(1, 0)), 5);
+  ASSERT_TRUE(it.run());  // after what runs, with the host's inputs
+  EXPECT_EQ(integers_of(it.output(0)), std::vector<int32_t>(4, 8));
+}
+
+TEST_F(RoundTripTest, MayGoWhileItRuns) {
+  const DeviceTensor sum = upload(of(std::vector<int32_t>(4, 10)));
+  const Choice add = kit().choice("add.i32", {groups_of(4), 1, 1}, Count{4, 3});
+  Recording recording = record({{&add, {&sum}}});
+  {
+    RoundTrip it = trip(recording, {}, {&sum});
+    if (!it.can_submit()) GTEST_SKIP() << "no timeline semaphores";
+    ASSERT_TRUE(it.submit(0));
+    ASSERT_TRUE(it.submit(1));
+  }
+  EXPECT_EQ(integers(sum), std::vector<int32_t>(4, 16));
+}
+
 TEST_F(RoundTripTest, SaysWhatItCannotCopy) {
   const DeviceTensor data = allocate(DType::i32, {4});
   const Choice add = kit().choice("add.i32", {groups_of(4), 1, 1}, Count{4, 3});
@@ -87,6 +126,14 @@ TEST_F(RoundTripTest, SaysWhatItCannotCopy) {
   EXPECT_TEXT(to_text(other.error()),
               "a tensor is packed_4c in a buffer\n"
               "  hint: it must be row-major, in a buffer");
+  const DeviceTensor longer = allocate(DType::i32, {5});
+  const auto fed = RoundTrip::create(recording, {&longer}, {&data}, RoundTrip::Fed{.output = 0, .input = 0});
+  ASSERT_FALSE(fed);
+  EXPECT_TEXT(to_text(fed.error()), "an input has 20 bytes, and the output that it gets 16");
+  RoundTrip it = trip(recording, {&data}, {&data});
+  const Done submitted = it.submit(0, true);
+  ASSERT_FALSE(submitted);
+  EXPECT_TEXT(to_text(submitted.error()), "the round trip was made without an input that an output feeds");
 }
 
 }  // namespace

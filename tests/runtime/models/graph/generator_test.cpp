@@ -247,6 +247,26 @@ TEST_F(GeneratorTest, ATokenEndsASequence) {
   EXPECT_EQ(heard.size(), 7u);
 }
 
+// By then the run of the next token was submitted. It leaves nothing behind that a later run reads.
+TEST_F(GeneratorTest, GoesOnAfterAnEnd) {
+  for (const Recorded& model : kRecorded) {
+    const auto it = generator(model.name, {.capacity = 32});
+    ASSERT_TRUE(it);
+    const std::vector<int32_t>& expected = model.tokens.front();
+    const auto generated = it->generate({kPrompts[0]}, {.most_tokens = 24, .end_tokens = {expected[2]}});
+    ASSERT_TRUE(generated) << to_text(generated.error());
+    EXPECT_EQ(generated->tokens.front(), (std::vector(expected.begin(), expected.begin() + 3)));
+    EXPECT_EQ(it->lengths(), std::vector<int64_t>{7});
+    EXPECT_FALSE(it->logits());
+    for (size_t i = 2; i + 1 < expected.size(); ++i) {
+      ASSERT_TRUE(it->feed({{expected[i]}}));
+      const auto token = it->next({});
+      ASSERT_TRUE(token);
+      EXPECT_EQ(*token, std::vector<int32_t>{expected[i + 1]}) << i;
+    }
+  }
+}
+
 // The same seed, the same tokens; with one token to draw from, the greedy ones.
 TEST_F(GeneratorTest, Sampled) {
   const auto it = generator("int4", {.capacity = 32});
