@@ -12,8 +12,8 @@
 namespace qgen::dispatch {
 namespace {
 
-// How long a fence or semaphore is polled before the thread sleeps. A sleeping wait ends when the driver wakes it: on an NVIDIA
-// H200 in a virtual machine that was after 10 to 13 ms, however short the work.
+// How long a fence or semaphore is polled before the thread sleeps. A sleeping wait ends when the driver wakes it: on
+// an NVIDIA H200 in a virtual machine that was after 10 to 13 ms, however short the work.
 constexpr auto kPollingTime = std::chrono::milliseconds(10);
 
 }  // namespace
