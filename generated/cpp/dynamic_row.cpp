@@ -207,7 +207,7 @@ constexpr std::string_view kFitNames[] = {
   "dynamic_row.begin_us", "dynamic_row.round_us", "dynamic_row.element_ops", "dynamic_row.packed_half_ops",
   "dynamic_row.product_ops", "dynamic_row.read_factor",
 };
-constexpr double kFitValues[] = {0.216, 2.2, 20.7, 108, 1.66, 0.994};
+constexpr double kFitValues[] = {0.612, 2.3, 2.66, 199, 1.63, 0.685};
 
 struct Fit {
   double begin_us;  // us: before the first product and after the last
@@ -231,9 +231,12 @@ Real cost(const SelectionScope& scope) {
   const Integer workgroups = ceil_div(Integer(problem.product.n),
       Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns))
       * ceil_div(Integer(problem.product.m), Integer(parameters.rows));
-  const Real idle_factor = max(Real(1.0), Real(1.0) * Integer(device.compute_units) / workgroups);
+  const Real idle_factor = Real(1.0) * ceil_div(workgroups, Integer(device.compute_units))
+      * Integer(device.compute_units) / workgroups;
+  const Integer turns = ceil_div(workgroups * Integer(specialization.group_workgroup),
+      512 * Integer(device.compute_units));
   const Real quantize_us = Integer(parameters.rows)
-      * (ceil_div(Integer(problem.product.k), 32 * Integer(specialization.group_workgroup)) * Real(fit.round_us)
+      * (ceil_div(Integer(problem.product.k), 32 * Integer(specialization.group_workgroup)) * turns * Real(fit.round_us)
       + workgroups * Integer(problem.product.k)
       * (Real(fit.element_ops)
       + choose(parameters.input_dtype == DType::f16 && parameters.halves == Halves::bits, Real(fit.packed_half_ops), 0))
