@@ -32,11 +32,22 @@ Done add_pieces(const std::vector<const DeviceTensor*>& tensors, std::vector<Pie
   return std::monostate{};
 }
 
-// Command buffers before and after the recording's, and the point of the timeline at which the last run is done.
+// Command buffers, each made when it is first run: with all inputs from the host, and with the fed one from the other
+// slot. Each has the copies and the recording's dispatches: three command buffers took longer on an H200. `submitted` is
+// the point of the timeline at which the last run is done.
 struct Slot {
-  VkCommandBuffer before = VK_NULL_HANDLE, before_fed = VK_NULL_HANDLE, after = VK_NULL_HANDLE;
+  VkCommandBuffer plain = VK_NULL_HANDLE, fed = VK_NULL_HANDLE;
   uint64_t submitted = 0;
 };
+
+// Between copies and dispatches, in either order.
+void barrier(const vulkan::DeviceFunctions& vk, VkCommandBuffer to) {
+  constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+  VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+  memory.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+  memory.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+  vk.vkCmdPipelineBarrier(to, kStages, kStages, 0, 1, &memory, 0, nullptr, 0, nullptr);
+}
 
 }  // namespace
 
@@ -51,11 +62,11 @@ struct RoundTrip::State {
   ~State() {
     for (const Slot& slot : slots) {
       (void)recording->submission->wait_for(slot.submitted);
-      for (VkCommandBuffer commands : {slot.before, slot.before_fed, slot.after})
-        recording->submission->free_commands(commands);
+      recording->submission->free_commands(slot.plain);
+      recording->submission->free_commands(slot.fed);
     }
   }
-  Done record(size_t slot);
+  Expected<VkCommandBuffer> commands(size_t slot, bool is_fed);
   void copy_in(VkCommandBuffer to, size_t slot, bool is_fed) const;
   void copy_out(VkCommandBuffer to, size_t slot) const;
   std::span<std::byte> bytes_of(const Piece& piece, size_t slot) const {
@@ -97,10 +108,7 @@ Expected<RoundTrip> RoundTrip::create(Recording& recording, const std::vector<co
   if (!staging) return staging.error();
   state->staging = *std::move(staging);
   std::ranges::fill(state->staging.mapped(), std::byte{0});  // padding too
-  if (Done ready = state->recording->prepare_commands(); !ready) return ready.error();
-  for (size_t slot = 0; slot < kSlots; ++slot) {
-    if (Done recorded = state->record(slot); !recorded) return recorded.error();
-  }
+  if (const auto recorded = state->commands(0, false); !recorded) return recorded.error();
   return RoundTrip(std::move(state));
 }
 
@@ -130,20 +138,24 @@ void RoundTrip::State::copy_out(VkCommandBuffer to, size_t slot) const {
                           nullptr);
 }
 
-Done RoundTrip::State::record(size_t slot) {
+Expected<VkCommandBuffer> RoundTrip::State::commands(size_t slot, bool is_fed) {
+  VkCommandBuffer& kept = is_fed ? slots[slot].fed : slots[slot].plain;
+  if (kept) return kept;
   dispatch::Submission& submission = *recording->submission;
-  const auto recorded = [&](VkCommandBuffer& commands, const std::function<void(VkCommandBuffer)>& record) -> Done {
-    const auto made = submission.make_commands();
-    if (!made) return made.error();
-    commands = *made;
-    return submission.record(commands, dispatch::Submission::Usage::repeated, record);
+  const auto made = submission.make_commands();
+  if (!made) return made.error();
+  const auto all = [&](VkCommandBuffer to) {
+    copy_in(to, slot, is_fed);
+    barrier(recording->device().vk, to);
+    recording->encode(to);
+    barrier(recording->device().vk, to);
+    copy_out(to, slot);
   };
-  Slot& it = slots[slot];
-  if (Done done = recorded(it.before, [&](VkCommandBuffer to) { copy_in(to, slot, false); }); !done) return done;
-  if (fed) {
-    if (Done done = recorded(it.before_fed, [&](VkCommandBuffer to) { copy_in(to, slot, true); }); !done) return done;
+  if (Done done = submission.record(*made, dispatch::Submission::Usage::repeated, all); !done) {
+    submission.free_commands(*made);
+    return done.error();
   }
-  return recorded(it.after, [&](VkCommandBuffer to) { copy_out(to, slot); });
+  return kept = *made;
 }
 
 std::span<std::byte> RoundTrip::input(size_t index, size_t slot) const {
@@ -156,9 +168,7 @@ std::span<const std::byte> RoundTrip::output(size_t index, size_t slot) const {
 Done RoundTrip::run() {
   if (Done free = wait(0); !free) return free;
   if (Done flushed = state_->flush(); !flushed) return flushed;
-  const Slot& slot = state_->slots[0];
-  const std::array commands{slot.before, state_->recording->commands, slot.after};
-  if (Done ran = state_->recording->submission->run(commands); !ran) return ran;
+  if (Done ran = state_->recording->submission->run(state_->slots[0].plain); !ran) return ran;
   return state_->invalidate();
 }
 
@@ -167,14 +177,12 @@ bool RoundTrip::can_submit() const { return state_->recording->submission->devic
 Done RoundTrip::submit(size_t slot, bool is_fed) {
   if (is_fed && !state_->fed) return refused("the round trip was made without an input that an output feeds");
   if (Done free = wait(slot); !free) return free;
-  Recording::State& recording = *state_->recording;
-  if (Done ready = recording.prepare_submitting(); !ready) return ready;
+  const auto commands = state_->commands(slot, is_fed);
+  if (!commands) return commands.error();
   if (Done flushed = state_->flush(); !flushed) return flushed;
-  Slot& it = state_->slots[slot];
-  const std::array commands{is_fed ? it.before_fed : it.before, recording.submitted_commands, it.after};
-  const auto submitted = recording.submission->submit(commands, {});
+  const auto submitted = state_->recording->submission->submit(*commands, {});
   if (!submitted) return submitted.error();
-  recording.last_submitted = it.submitted = submitted->value;
+  state_->recording->last_submitted = state_->slots[slot].submitted = submitted->value;
   return std::monostate{};
 }
 

@@ -107,11 +107,11 @@ Done Submission::check_may_submit() const {
                "close the Executor and the Device, and open them again"};
 }
 
-Done Submission::run(std::span<const VkCommandBuffer> commands) {
+Done Submission::run(VkCommandBuffer commands) {
   if (Done may = check_may_submit(); !may) return may;
   VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
-  info.commandBufferCount = static_cast<uint32_t>(commands.size());
-  info.pCommandBuffers = commands.data();
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands;
   VkResult result = VK_SUCCESS;
   {
     const std::lock_guard lock(device_->queue_lock);
@@ -144,7 +144,7 @@ VkResult Submission::make_timeline() {
   return device_->vk.vkCreateSemaphore(device_->device, &info, nullptr, &timeline_);
 }
 
-Expected<Submitted> Submission::submit(std::span<const VkCommandBuffer> commands, const SubmitOptions& options) {
+Expected<Submitted> Submission::submit(VkCommandBuffer commands, const SubmitOptions& options) {
   if (const Done may = check_may_submit(); !may) return may.error();
   if (!device_->has_timeline_semaphores) {
     return Error{Error::Kind::unsupported, "the device was made without timelineSemaphore, which submit() needs",
@@ -159,7 +159,7 @@ Expected<Submitted> Submission::submit(std::span<const VkCommandBuffer> commands
   return Submitted{timeline_, last_value_};
 }
 
-VkResult Submission::submit_with_semaphores(std::span<const VkCommandBuffer> commands, const SubmitOptions& options) {
+VkResult Submission::submit_with_semaphores(VkCommandBuffer commands, const SubmitOptions& options) {
   std::vector<VkSemaphore> waits, signals = {timeline_};
   std::vector<uint64_t> wait_values, signal_values = {last_value_ + 1};
   for (const SemaphoreValue& wait : options.wait) {
@@ -181,8 +181,8 @@ VkResult Submission::submit_with_semaphores(std::span<const VkCommandBuffer> com
   info.waitSemaphoreCount = static_cast<uint32_t>(waits.size());
   info.pWaitSemaphores = waits.data();
   info.pWaitDstStageMask = stages.data();
-  info.commandBufferCount = static_cast<uint32_t>(commands.size());
-  info.pCommandBuffers = commands.data();
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands;
   info.signalSemaphoreCount = static_cast<uint32_t>(signals.size());
   info.pSignalSemaphores = signals.data();
   const std::lock_guard lock(device_->queue_lock);

@@ -10,7 +10,6 @@
 
 #include <functional>
 #include <memory>
-#include <span>
 
 #include "runtime/engine/device/handles.h"
 #include "runtime/engine/dispatch/executor.h"
@@ -36,14 +35,10 @@ class Submission {
   enum class Usage : uint8_t { repeated, one_time, simultaneous };  // simultaneous: again while it runs
   Done record(VkCommandBuffer commands, Usage usage, const std::function<void(VkCommandBuffer)>& record);
   // Submits and waits. Errors: a lost device, a submission that took too long; after either, nothing else is accepted.
-  Done run(VkCommandBuffer commands) { return run({&commands, 1}); }
-  Done run(std::span<const VkCommandBuffer> commands);  // one after the other
-  double submit_us() const { return submit_us_; }       // of the last run(), until the device had it
+  Done run(VkCommandBuffer commands);
+  double submit_us() const { return submit_us_; }  // of the last run(), until the device had it
   // Submits without waiting. Errors: the errors of run(), and a device without timeline semaphores.
-  Expected<Submitted> submit(VkCommandBuffer commands, const SubmitOptions& options) {
-    return submit({&commands, 1}, options);
-  }
-  Expected<Submitted> submit(std::span<const VkCommandBuffer> commands, const SubmitOptions& options);
+  Expected<Submitted> submit(VkCommandBuffer commands, const SubmitOptions& options);
   Done wait_for(uint64_t value);
   Expected<bool> is_done(uint64_t value) const;
   // Both, with a separate command buffer.
@@ -56,7 +51,7 @@ class Submission {
   VkResult wait();
   Done check_may_submit() const;
   VkResult make_timeline();
-  VkResult submit_with_semaphores(std::span<const VkCommandBuffer> commands, const SubmitOptions& options);
+  VkResult submit_with_semaphores(VkCommandBuffer commands, const SubmitOptions& options);
   Error timed_out();  // nothing more is submitted
   Done fail(VkResult result, std::string_view doing);
 

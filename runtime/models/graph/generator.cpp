@@ -131,6 +131,7 @@ void Generator::start(size_t sequences) {
   draws_ = 0;
   last_ = nullptr;
   ahead_ = {};
+  last_inputs_.clear();
 }
 
 InputShapes Generator::shapes_for(size_t sequences, size_t rows) const {
@@ -165,8 +166,8 @@ Done Generator::check(const TokenLists& tokens) const {
 
 // By name, what a run gets from the host: `rows` tokens of sequences that have `lengths` tokens already. Shorter
 // sequences are padded with the token 0; nothing reads what is computed of it.
-std::vector<std::pair<std::string_view, HostTensor>> Generator::inputs_of(const TokenLists& tokens, size_t rows,
-                                                                          const std::vector<int64_t>& lengths) const {
+Generator::Inputs Generator::inputs_of(const TokenLists& tokens, size_t rows,
+                                       const std::vector<int64_t>& lengths) const {
   const auto sequences = static_cast<int64_t>(tokens.size()), row_count = static_cast<int64_t>(rows);
   HostTensor ids = zeros(DType::i32, {sequences, row_count}), positions = ids;
   HostTensor rows_read = zeros(DType::i32, {sequences}), last = rows_read;
@@ -200,7 +201,19 @@ Expected<RoundTrip*> Generator::written(Prepared& prepared, const TokenLists& to
   const auto trip = prepared.round_trip(names, std::array{kToken}, fed);
   if (!trip) return trip.error();
   for (size_t i = 0; i < inputs.size(); ++i) std::ranges::copy(inputs[i].second.data, (*trip)->input(i, slot).begin());
+  last_inputs_.insert_or_assign(rows, std::move(inputs));
   return *trip;
+}
+
+Done Generator::write_last_inputs(size_t rows) {
+  const auto inputs = last_inputs_.find(rows);
+  if (inputs == last_inputs_.end()) return refused(fmt::format("there was no run of {} tokens", rows));
+  const auto prepared = prepare(rows);
+  if (!prepared) return prepared.error();
+  for (const auto& [name, tensor] : inputs->second) {
+    if (Done written = context_->executor.write(*(*prepared)->input(name), tensor); !written) return written;
+  }
+  return std::monostate{};
 }
 
 Done Generator::run(Prepared& prepared, const TokenLists& tokens, size_t rows) {

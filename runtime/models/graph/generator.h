@@ -17,6 +17,8 @@
 // every length, so the second and all later tokens need no preparing.
 #pragma once
 
+#include <map>
+
 #include "runtime/models/graph/model.h"
 #include "runtime/models/graph/sampling.h"
 
@@ -79,9 +81,11 @@ class Generator {
   // before next() and logits(). Errors: those of feed(), and a cache that is too small for the prompt and the tokens.
   Expected<Generated> generate(const TokenLists& prompts, const GenerateOptions& options, const OnToken& on_token = {});
 
-  // A run of so many further tokens of each sequence, such as to time it. Its replay() feeds the tokens of the last run
-  // of this kind again. Errors: no sequences, and those of preparing.
+  // A run of so many further tokens of each sequence, such as to time it. Errors: no sequences, and those of preparing.
   Expected<Prepared*> prepare(size_t rows);
+  // Before each replay() of it: the inputs of the last run of this kind, whose memory holds other tensors by now. A
+  // token that only the device knew is the one before it. Errors: there was no such run, and those of the device.
+  Done write_last_inputs(size_t rows);
 
   int64_t capacity() const { return options_.capacity; }
   int64_t vocabulary() const { return vocabulary_; }
@@ -93,8 +97,8 @@ class Generator {
   Generator(GeneratorOptions options, int64_t vocabulary) : options_(std::move(options)), vocabulary_(vocabulary) {}
   InputShapes shapes_for(size_t sequences, size_t rows) const;
   Done check(const TokenLists& tokens) const;
-  std::vector<std::pair<std::string_view, HostTensor>> inputs_of(const TokenLists& tokens, size_t rows,
-                                                                 const std::vector<int64_t>& lengths) const;
+  using Inputs = std::vector<std::pair<std::string_view, HostTensor>>;
+  Inputs inputs_of(const TokenLists& tokens, size_t rows, const std::vector<int64_t>& lengths) const;
   // The inputs are in the slot of the run's round trip.
   Expected<RoundTrip*> written(Prepared& prepared, const TokenLists& tokens, size_t rows,
                                const std::vector<int64_t>& lengths, size_t slot);
@@ -115,7 +119,8 @@ class Generator {
   uint32_t draws_ = 0;  // of tokens, since start()
   std::optional<Sampler> sampler_;
   Prepared* last_ = nullptr;
-  std::vector<int32_t> most_likely_;  // by the last run
+  std::vector<int32_t> most_likely_;      // by the last run
+  std::map<size_t, Inputs> last_inputs_;  // by the number of rows
   // The run that feed_ahead() submitted, or the slot of the next one.
   struct Ahead {
     RoundTrip* trip = nullptr;

@@ -129,14 +129,15 @@ void print(const Arguments& arguments, const Generated& generated, const Generat
   fmt::print("{}", text_of(rates, generated, generator));
 }
 
-// The prompt's run and that of a further token, at the length that the sequences now have.
+// The last run of the prompt, and the last one of a further token.
 Done time_runs(const Arguments& arguments, Context& context, Generator& generator, size_t prompt_rows,
                const Generated& generated) {
   const auto time = [&](std::string_view what, size_t rows, double run_ms) -> Done {
     const auto prepared = generator.prepare(rows);
     if (!prepared) return prepared.error();
     fmt::print("{}:\n", what);
-    const auto times = measured_times(context, **prepared, {arguments.replays, true, run_ms});
+    const auto write_inputs = [&] { return generator.write_last_inputs(rows); };
+    const auto times = measured_times(context, **prepared, {arguments.replays, true, run_ms, write_inputs});
     if (!times) return times.error();
     fmt::print("{}", table_of(layers_of((*prepared)->schedule(), times->samples), times->device_us));
     return std::monostate{};

@@ -51,13 +51,19 @@ std::string timing_text(const Replays& replays) {
                      replays.ms / 1e3);
 }
 
-Expected<Headline> time(Prepared& prepared, uint32_t replays) {
+Done write_inputs(const TimingOptions& options) {
+  return options.write_inputs ? options.write_inputs() : Done(std::monostate{});
+}
+
+Expected<Headline> time(Prepared& prepared, uint32_t replays, const TimingOptions& options) {
   std::vector<double> device, submit, wall;
   for (uint32_t i = 0; i < replays; ++i) {
+    if (Done written = write_inputs(options); !written) return written.error();
     const auto timing = prepared.time();
     if (!timing) return timing.error();
     device.push_back(timing->device_us);
     submit.push_back(timing->submit_us);
+    if (Done written = write_inputs(options); !written) return written.error();
     Stopwatch watch;
     if (Done done = prepared.replay(); !done) return done.error();
     wall.push_back(1e3 * watch.lap_ms());
@@ -79,9 +85,10 @@ std::string headline_text(const Headline& times) {
   return line;
 }
 
-Expected<std::vector<std::vector<double>>> profile(Prepared& prepared, uint32_t replays) {
+Expected<std::vector<std::vector<double>>> profile(Prepared& prepared, uint32_t replays, const TimingOptions& options) {
   std::vector<std::vector<double>> samples;
   for (uint32_t i = 0; i < replays; ++i) {
+    if (Done written = write_inputs(options); !written) return written.error();
     auto times = prepared.step_times_us();
     if (!times) return times.error();
     samples.push_back(*std::move(times));
@@ -98,12 +105,12 @@ Expected<Times> measured_times(Context& context, Prepared& prepared, const Timin
   const Replays replays = replays_of(options);
   fmt::print("{}", timing_text(replays));
   std::fflush(stdout);
-  const auto headline = time(prepared, replays.timed);
+  const auto headline = time(prepared, replays.timed, options);
   if (!headline) return headline.error();
   fmt::print("{}", headline_text(*headline));
   Times times{.device_us = headline->device_us.median, .samples = {}};
   if (replays.profiled == 0) return times;
-  auto profiled = profile(prepared, replays.profiled);
+  auto profiled = profile(prepared, replays.profiled, options);
   if (!profiled) return profiled.error();
   times.samples = *std::move(profiled);
   return times;

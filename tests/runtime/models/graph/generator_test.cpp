@@ -247,6 +247,23 @@ TEST_F(GeneratorTest, ATokenEndsASequence) {
   EXPECT_EQ(heard.size(), 7u);
 }
 
+// With the inputs of the last run, a replay gives its logits again.
+TEST_F(GeneratorTest, ARunIsTimedWithItsInputs) {
+  const auto it = generator("int4", {.capacity = 32});
+  ASSERT_TRUE(it);
+  it->start(1);
+  ASSERT_TRUE(it->feed({kPrompts[0]}));
+  EXPECT_EQ(said(it->write_last_inputs(1)), "there was no run of 1 tokens");
+  const HostTensor expected = *it->logits();
+  const auto prepared = it->prepare(kPrompts[0].size());
+  ASSERT_TRUE(prepared);
+  for (int replay = 0; replay < 3; ++replay) {
+    ASSERT_TRUE(it->write_last_inputs(kPrompts[0].size()));
+    ASSERT_TRUE((*prepared)->replay());
+    EXPECT_TRUE(it->logits()->data == expected.data);
+  }
+}
+
 // By then the run of the next token was submitted. It leaves nothing behind that a later run reads.
 TEST_F(GeneratorTest, GoesOnAfterAnEnd) {
   for (const Recorded& model : kRecorded) {
