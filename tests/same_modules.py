@@ -40,10 +40,11 @@ def program(constants=(ONE, TWO), variables=(FIRST, SECOND), stored="%first"):
     return PROGRAM.format(constants="\n".join(constants), variables="\n".join(variables), stored=stored)
 
 
-def written(folder, text):
+def written(folder, text, digest="a"):
     (folder / "spv").mkdir(parents=True)
-    subprocess.run(["spirv-as", "-o", str(folder / "spv" / "a.spv"), "-"], input=text, text=True, check=True)
-    (folder / "spv" / "index.json").write_text(json.dumps({"operators": [{"kernels": [{"id": "a", "module": "a.spv"}]}]}))
+    module = f"{digest}.spv"
+    subprocess.run(["spirv-as", "-o", str(folder / "spv" / module), "-"], input=text, text=True, check=True)
+    (folder / "spv" / "index.json").write_text(json.dumps({"operators": [{"kernels": [{"id": "a", "module": module}]}]}))
     return str(folder)
 
 
@@ -66,3 +67,28 @@ ROWS = [
 for name, after, expected in ROWS:
     if (found := verdict(program(), after)) != expected:
         sys.exit(f"same_modules.py: {name}: {found}, and expected {expected}")
+
+# --times: the row of the changed module gets its new digest; rows of another digest or kernel stay.
+TIMES = """problems:
+- key: "a"
+  kernels:
+  - {id: a/workgroup64, us: 1, low: 1, high: 1, digest: "%s", date: 2026-11-28}
+  - {id: a/workgroup64, us: 1, low: 1, high: 1, digest: "00000000000000ff", date: 2026-11-28}
+  - {id: other/workgroup64, us: 1, low: 1, high: 1, digest: "0000000000000001", date: 2026-11-28}
+"""
+
+
+def times_after(after):
+    with tempfile.TemporaryDirectory() as folder:
+        times = Path(folder) / "times.yaml"
+        times.write_text(TIMES % "0000000000000001")
+        folders = [written(Path(folder) / name, text, name.rjust(16, "0")) for name, text in (("1", program()),
+                                                                                         ("2", after))]
+        subprocess.run([sys.argv[1], *folders, "--times", str(times)], capture_output=True)
+        return times.read_text()
+
+
+for name, after, digest in [("the same program", program((TWO, ONE)), "0000000000000002"),
+                            ("another program", program(stored="%second"), "0000000000000001")]:
+    if (found := times_after(after)) != TIMES % digest:
+        sys.exit(f"same_modules.py: times of {name}: {found}")

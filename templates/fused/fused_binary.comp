@@ -130,7 +130,6 @@ void make_quad(uint quad) {
   store_quad(quad, made, parameters);
 }
 
-$include "lib/fused_bytes.glsl"
 
 // operate(), where no result is subnormal.
 vec4 operate_tame(vec4 x, vec4 y) {

@@ -98,7 +98,6 @@ void make_quad(uint quad) {
   store_quad(quad, made, parameters);
 }
 
-$include "lib/fused_bytes.glsl"
 
 // Of operands with one parameter each. Inputs of bytes are all loaded first, the first again where `end` comes
 // early.

@@ -13,6 +13,7 @@ $gives void select_block_of(uint element)
 $gives uint parameter_of(uint element)
 $gives uvec4 parameters_of(uint element)
 $gives uint offset_of(uint element)
+$gives uint first_word_of(uint invocation)
 
 // The index of an element's scale and zero point, from its linear (row-major) index, and its offset in the strided
 // operand.
@@ -83,4 +84,18 @@ void select_block_of(uint element) {
   if (parameter == current_parameter) return;
   current_parameter = parameter;
   current_block = make_block(scale_data[parameter], zero_point_at(parameter));
+}
+
+// The 32-bit words that an invocation processes: `items` of them, problem.distance apart. All of them have the same
+// scales and zero points, lane by lane, so these are looked up once.
+//
+//   one parameter for all     any distance
+//   runs of 128 elements      8 words: the fourth is the run's last quarter
+//   one a column              a row: the same columns further down
+//
+// The host computes the distance (runtime/engine/operators/affine/shape.h). Neighbouring invocations still process
+// neighbouring words; every distance-th invocation continues after the words of the ones before it.
+uint first_word_of(uint invocation) {
+  const uint before = quotient(invocation, problem.distance_multiplier, problem.distance_shift) * problem.distance;
+  return invocation + before * (${items} - 1u);
 }

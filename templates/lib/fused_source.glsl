@@ -10,6 +10,7 @@ $gives Source real_source()
 $gives Source integer_source(float scale, int zero_point)
 $gives vec4 reals(vec4 x, Source source)
 $gives vec4 reals_the_short_way(ivec4 q, Source source)
+$gives bool is_tame(float factor)
 
 struct Source {
   float scale;
@@ -35,3 +36,18 @@ vec4 reals(ivec4 q, Source source) {
   for (uint lane = 0u; lane < 4u; ++lane) x[lane] = dequantize(q[lane], source.scale, source.zero_point);
   return x;
 }
+
+// Whether no special value can occur for 8-bit operands with one scale and zero point each: no NaN, no subnormal,
+// nothing out of reach of lib/rounding_shift.glsl. The condition is the same for all invocations and is checked once,
+// so that the rest has no branches.
+//
+// If all scales, and the factors of floats, have magnitudes of 2^-40 to 2^40, a dequantized value is 0 or of 2^-40 to
+// 2^62: a difference of integers, up to 2^22, times its scale. A product of two is then 0 or of 2^-80 to 2^124. A sum
+// of two, one of which was multiplied again, is 0 or of 2^-103 to 2^103: the place of the lowest bit of 2^-80.
+bool is_tame(float factor) {
+  const uint kLeast = 0x2b800000u;  // 2^-40
+  const uint kMost = 0x53800000u;   // 2^40
+  return (floatBitsToUint(factor) & kMagnitude) - kLeast <= kMost - kLeast;
+}
+
+bool is_tame(Source source) { return is_tame(source.scale) && is_in_short_reach(source.zero_point); }

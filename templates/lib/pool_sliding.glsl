@@ -4,7 +4,7 @@
 // The main() of an int8 pool, with four neighbouring output positions per invocation, along the width. The invocation
 // reads a column of the input once for all windows that contain the column.
 $include "lib/grid.glsl"
-$include "lib/window_taps.glsl"
+$include "lib/pool_window.glsl"
 $needs VALUE                                 // the type of value_at(): ivec4 for a piece, int for an element
 $needs VALUE value_at(uvec4 at)
 $needs int before_taps(uint count)

@@ -5,7 +5,7 @@
 // along the dimension that the output packs. A member reads every team-th tap of their windows. The members' results
 // are joined in shared memory.
 $include "lib/grid.glsl"
-$include "lib/window_taps.glsl"
+$include "lib/pool_window.glsl"
 $needs uint kLanes
 $needs VALUE                                 // the type of value_at(): ivec4 for a piece, int for an element
 $needs VALUE value_at(uvec4 at)

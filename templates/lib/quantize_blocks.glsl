@@ -36,7 +36,6 @@ $end
 $end
 
 $if input_storage == buffer and output_storage == buffer and vec == 4
-$include "lib/items.glsl"
 
 // The same memory as `input` and `output`, seen as words.
 ${declare_words(input, bytes(input_dtype))}

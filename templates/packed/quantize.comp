@@ -10,7 +10,6 @@ ${declare_problem()}
 ${declare(input)}
 ${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/packed_tile_store.glsl"
-$include "lib/packed_real_load.glsl"
 $include "lib/q8ta.glsl"
 
 uint quantized(vec4 x) { return quantized(x, problem.inverse_scale, problem.zero_point); }

@@ -11,7 +11,6 @@ ${declare_problem()}
 ${declare(input)}
 ${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/packed_tile_store.glsl"
-$include "lib/packed_real_load.glsl"
 $include "lib/q8ta.glsl"
 $include "lib/near_tie.glsl"
 $include "lib/float32.glsl"

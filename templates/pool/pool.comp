@@ -65,7 +65,7 @@ uint lanes_at(uvec4 at) {
 // ---- the taps of a window -------------------------------------------------------------------------------------------
 
 const uint kDilationDividers = 6u;
-$include "lib/window_taps.glsl"
+$include "lib/pool_window.glsl"
 
 $if packed(input_layout) == 2 and packed(output_layout) == 2
 // The elements of a piece are under windows at one position, and are loaded together.
@@ -84,7 +84,6 @@ int before_taps(uint count) { return ${takes_mean} ? -int(count) * problem.input
 
 // ---- from a sum to an output ----------------------------------------------------------------------------------------
 
-$include "lib/window_divisor.glsl"
 
 vec4 reciprocals_at(uvec4 at, uint lanes) {
 $if packed(output_layout) == 2

@@ -18,9 +18,8 @@ $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
 
 const uint kDilationDividers = 2u;
-$include "lib/window_taps.glsl"
+$include "lib/pool_window.glsl"
 
-$include "lib/window_divisor.glsl"
 
 float before_taps() { return ${takes_mean} ? 0.0 : -1.0 / 0.0; }
 

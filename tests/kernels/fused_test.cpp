@@ -110,7 +110,7 @@ TEST_F(FusedTest, EverySpecialization) {
                 kEverythingAsAsked);
 }
 
-// Signed and not, each mixture with the functions of lib/fused_bytes.glsl.
+// Signed and not, each mixture with the functions of lib/fused_source.glsl.
 TEST_F(FusedTest, BytesOfOneParameterEach) {
   const Shape shape{37}, one{};
   for (const DType a : {DType::i8, DType::u8}) {
@@ -370,7 +370,7 @@ TEST_F(FusedTest, SubnormalAlphaCountsAsZero) {
   }
 }
 
-// On either side of the limits of lib/fused_bytes.glsl: 2^-40 and 2^40, values that are no numbers, zero points out of
+// On either side of the limits of lib/fused_source.glsl: 2^-40 and 2^40, values that are no numbers, zero points out of
 // range. 37 elements end within a quad.
 TEST_F(FusedTest, BytesOfExtremeScales) {
   const double tame[] = {0x1p-40, 0x1p40, -0.04, 1.0};
