@@ -434,7 +434,7 @@ constexpr std::string_view kFitNames[] = {
   "conv_coopmat.byte_load_factor", "conv_coopmat.scattered_store_factor", "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
-  1.28, 0.18, 0.497, 0.423, 20.9, 0.683, 1.25, 0.307, 1.39, 42.1, 1.35, 1.57, 154, 3.69, 4.87, 0.223,
+  1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 1.35, 1.57, 154, 3.69, 4.87, 0.223,
 };
 
 struct Fit {

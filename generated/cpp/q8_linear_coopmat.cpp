@@ -334,7 +334,7 @@ constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.result_ops", "q8_linear_coopmat.byte_load_factor", "q8_linear_coopmat.block_load_factor",
   "q8_linear_coopmat.real_store_factor",
 };
-constexpr double kFitValues[] = {1.28, 0.18, 0.497, 0.423, 20.9, 0.683, 1.25, 0.307, 1.39, 42.1, 0.344, 0.0229, 8.66};
+constexpr double kFitValues[] = {1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 0.344, 0.0229, 8.66};
 
 struct Fit {
   double begin_us;  // us: before the first tile

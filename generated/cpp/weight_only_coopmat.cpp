@@ -161,6 +161,8 @@ int first_failing_device(const SelectionScope& scope) {
 constexpr std::string_view kOnHopper[] = {"hopper"};
 constexpr RarelyBestInfo kRarelyBest[] = {
   {"matrix.m > matrix.n and blocks.m > 1", kOnHopper, "at most 4.4 % faster, in 1 of 260 problems, 2026-11-25"},
+  {"form == weight_q4_rows and step == 32 and subgroups.workgroup == 256", kOnHopper,
+      "1.06 to 1.58 times as long as tiles of 128 invocations with this step, in 12 problems, 2026-11-28"},
 };
 
 uint64_t rarely_best_when(const SelectionScope& scope) {
@@ -169,6 +171,8 @@ uint64_t rarely_best_when(const SelectionScope& scope) {
   const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   return table::bits_of({
       is_narrow && Integer(specialization.blocks_m) > 1,
+      parameters.form == Layout::weight_q4_rows && Integer(specialization.step) == 32
+          && Integer(specialization.subgroups_workgroup) == 256,
   });
 }
 
