@@ -137,7 +137,7 @@ endfunction()
 
 # ---- every kernel ----------------------------------------------------------------------------------------------------
 
-set(QGEN_SAMPLED_SHARDS 4 CACHE STRING "processes that share the sample of kernels, for each driver")
+set(QGEN_SAMPLED_SHARDS 8 CACHE STRING "processes that share the sample of kernels, for each driver")
 set(QGEN_WHOLE_SHARDS 40 CACHE STRING "processes that share all kernels, for each driver")
 
 # The drivers that tests of every kernel run on: with sanitizers, the first.
@@ -186,8 +186,11 @@ function(qgen_add_kernel_test name folder)
       endforeach()
     endforeach()
     if(NOT QGEN_SANITIZE)
-      qgen_register_kernel_entry(${name}.${driver}.robust ${name} ${driver} more
-        ENVIRONMENT "QGEN_TEST_ROBUST=both" COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
+      foreach(shard RANGE 1 ${QGEN_SAMPLED_SHARDS})
+        qgen_register_kernel_entry(${name}.${driver}.robust.${shard}of${QGEN_SAMPLED_SHARDS} ${name} ${driver} more
+          ENVIRONMENT "QGEN_TEST_ROBUST=both" "QGEN_TEST_SHARD=${shard}/${QGEN_SAMPLED_SHARDS}"
+          COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
+      endforeach()
     endif()
   endforeach()
 endfunction()

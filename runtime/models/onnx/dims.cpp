@@ -152,10 +152,10 @@ std::optional<std::vector<int64_t>> reshape_list(const Dims& input, const Dims& 
   std::vector<int64_t> list;
   bool has_rest = false;
   for (size_t i = 0; i < output.size(); ++i) {
-    if (!output[i].is_symbol) {
+    if (!output[i].is_symbol && output[i].value != 0) {
       list.push_back(output[i].value);
     } else if (i < input.size() && input[i] == output[i]) {
-      list.push_back(0);
+      list.push_back(0);  // keeps it
     } else if (!has_rest) {
       has_rest = true;
       list.push_back(-1);

@@ -63,7 +63,7 @@ Expected<Dims> joined(const Dims& a, const Dims& b, size_t axis, int64_t& next_s
 // A target has lengths, symbols, one -1 for the remaining elements, and with `zero_copies` 0 for the input's length.
 // Errors: lists that cannot be a shape of the same elements.
 Expected<Dims> reshaped(const Dims& input, const Dims& target, bool zero_copies, int64_t& next_symbol);
-// The target in the form of graph::kReshape. nullopt: two symbols stand elsewhere than in the input.
+// The target in the form of graph::kReshape. nullopt: two symbols or sides of 0 stand elsewhere than in the input.
 std::optional<std::vector<int64_t>> reshape_list(const Dims& input, const Dims& output);
 
 // The window of a convolution or a pool along all axes of an image.

@@ -19,6 +19,10 @@ Expected<int64_t> axis_of(const Node& node, int64_t otherwise, size_t rank) {
   return static_cast<int64_t>(*axis);
 }
 
+bool is_empty(const Dims& shape) {
+  return std::ranges::any_of(shape, [](const Number& side) { return !side.is_symbol && side.value == 0; });
+}
+
 // Up to opset 12 Softmax and its kin work on everything after their axis.
 std::vector<int64_t> softmax_axes(int64_t axis, size_t rank, int64_t opset) {
   if (opset >= 13) return {axis};
@@ -70,6 +74,7 @@ Rewritten Importer::log_softmax(const Node& node, Arguments arguments) {
   const size_t rank = arguments[0]->shape.size();
   const auto axis = axis_of(node, builder_.opset < 13 ? 1 : -1, rank);
   if (!axis) return axis.error();
+  if (is_empty(arguments[0]->shape)) return as_other(*arguments[0]);
   const auto x = computed(*arguments[0]);
   if (!x) return x.error();
   const auto sum = reduced(node, "log_sum_exp", *x, softmax_axes(*axis, rank, builder_.opset), true);
@@ -82,6 +87,7 @@ Rewritten Importer::hardmax(const Node& node, Arguments arguments) {
   const Dims shape = arguments[0]->shape;
   const auto axis = axis_of(node, builder_.opset < 13 ? 1 : -1, shape.size());
   if (!axis) return axis.error();
+  if (is_empty(shape)) return as_other(*arguments[0]);
   const auto axes = softmax_axes(*axis, shape.size(), builder_.opset);
   const auto sides = known_shape({shape.begin() + *axis, shape.begin() + *axis + std::ssize(axes)});
   if (!sides) return unsupported("a side along its axis is not known before the model runs", kHowToNumberSides);

@@ -266,6 +266,24 @@ TEST(Quirks, ShapesThatAreComputed) {
             (std::vector<int64_t>{0, 4, 36}));
 }
 
+TEST(Quirks, ASideOfNoElementsMayMove) {
+  ModelBuilder m(14);
+  const std::string x = m.node("Relu", {m.input("x", {1, 3, 0, 9})});
+  m.output(m.node("Reshape", {x, m.list({9, 0, 3, 1})}, {{"allowzero", int64_t{1}}}));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(std::get<std::vector<int64_t>>(imported->graph.nodes.back().attributes.at("shape")),
+            (std::vector<int64_t>{9, -1, 3, 1}));
+}
+
+TEST(Quirks, SoftmaxesOfNoElementsAreEmpty) {
+  for (const std::string op : {"LogSoftmax", "Hardmax"}) {
+    ModelBuilder m;
+    m.output(m.node(op, {m.node("Relu", {m.input("x", {0, 4})})}, {{"axis", int64_t{0}}}));
+    EXPECT_EQ(imported_operators(m), "fused_relu") << op;
+  }
+}
+
 TEST(Quirks, TwoUnknownSidesThatChangeTheirPlacesAreRefused) {
   ModelBuilder m;
   ValueInfo info{"x", ElementType::f32, std::vector<InputSide>{{0, "batch"}, {0, "length"}, {4, ""}}};
