@@ -308,9 +308,6 @@ class DeclarationChecker {
       report(named.where, pair, "an output in place of an input");
     if (input - spec_.operands.begin() >= kMostInPlace)
       report(named.where, pair, fmt::format("one of the first {} operands", kMostInPlace));
-    if (!spec_.template_path || !spec_.recipes.empty())
-      report(named.where, pair, "a spec without recipes",
-             "a later step of a recipe reads the output of an earlier one");
     if (!have_in_common(output.dtype, input->dtype))
       report(named.where, pair, "two operands that may have the same dtype");
     if (!may_be_buffer(output) || !may_be_buffer(*input)) report(named.where, pair, "two buffers");

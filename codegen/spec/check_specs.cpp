@@ -277,6 +277,44 @@ void check_scratch_is_written(const Spec& spec, const Recipe& recipe, const Step
   errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
 }
 
+// With the output in the bytes of the input, a step that writes it must allow that, and no later step may read the input.
+void check_in_place(const Spec& spec, const Recipe& recipe, const StepsOfFamilies& steps, const Operand& output,
+                    std::string_view input, Diagnostics& errors) {
+  const Step* writing = nullptr;
+  for (const auto& [step, family] : steps) {
+    const Operand *reader = nullptr, *writer = nullptr;
+    for (const Operand& operand : family->operands) {
+      const std::string_view source = source_of(spec, recipe, *step, operand.name.value);
+      if (source == input) reader = &operand;
+      if (source == output.name.value && operand.access != Access::read) writer = &operand;
+    }
+    const SourceLocation& where = step->kernel.where;
+    if (reader && writing) {
+      errors.push_back(make_error(
+          where,
+          fmt::format("'{}' reads '{}' after '{}' has written '{}'", step->kernel.value, input, writing->kernel.value,
+                      output.name.value),
+          fmt::format("no step that reads it, since '{}' may be written in place of '{}'", output.name.value, input)));
+      return;
+    }
+    if (reader && writer && !may_lie_in(*writer, *reader)) {
+      errors.push_back(make_error(where,
+                                  fmt::format("'{}' cannot write '{}' in place of '{}', and the recipe's spec can",
+                                              step->kernel.value, output.name.value, input),
+                                  fmt::format("'in_place: [{}]' of its '{}'", reader->name.value, writer->name.value)));
+      errors.back().notes.push_back({writer->name.where, fmt::format("'{}' is declared here", writer->name.value)});
+      return;
+    }
+    if (writer) writing = step;
+  }
+}
+
+void check_in_place(const Spec& spec, const Recipe& recipe, const StepsOfFamilies& steps, Diagnostics& errors) {
+  for (const Operand& output : spec.operands) {
+    for (const auto& input : output.in_place) check_in_place(spec, recipe, steps, output, input.value, errors);
+  }
+}
+
 void check_recipe(const Spec& spec, const Recipe& recipe, const Families& families, Diagnostics& errors) {
   StepsOfFamilies steps;
   const size_t errors_before = errors.size();
@@ -305,6 +343,7 @@ void check_recipe(const Spec& spec, const Recipe& recipe, const Families& famili
   const bool are_sound = errors.size() == errors_before;
   for (const Scratch& scratch : recipe.scratch)
     check_scratch_is_written(spec, recipe, steps, scratch, are_sound, errors);
+  if (are_sound) check_in_place(spec, recipe, steps, errors);
 }
 
 // Words that go by one name are one enum in C++, in all specs of the run.

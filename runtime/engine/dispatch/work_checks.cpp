@@ -10,6 +10,7 @@
 
 #include "runtime/engine/dispatch/device_tensor.h"
 #include "runtime/engine/dispatch/in_place.h"
+#include "runtime/engine/selector/in_place.h"
 
 namespace qgen::dispatch {
 namespace {
@@ -153,9 +154,9 @@ std::vector<bool> written_operands(const Choice& choice, size_t count) {
   return is_written;
 }
 
-// Whether the kernel of a work may write `output` over `input`: all of its bytes, element over element.
+// Whether a work may write `output` over `input`: all of its bytes, element over element.
 bool is_in_place(const Work& work, size_t output, size_t input) {
-  if (work.choice->recipe || !work.choice->launches.front().op->operands[output].may_lie_in(input)) return false;
+  if (!may_be_in_place(*work.choice, output, input)) return false;
   const DeviceTensor &written = *work.operands[output], &read = *work.operands[input];
   return lie_alike(written, read) && are_same_memory(written.memory(), read.memory());
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "runtime/engine/selector/in_place.h"
 #include "runtime/engine/tensor/packed_layout.h"
 #include "runtime/models/graph/candidates.h"
 #include "runtime/models/graph/lifetimes.h"
@@ -320,17 +321,16 @@ class Scheduler {
     return value.dtype == other_value.dtype && value.shape == other_value.shape && one.layout == other.layout;
   }
 
-  // Whether a step may write an operand into the bytes of another, whose tensor no later step needs. The kernel must
+  // Whether a step may write an operand into the bytes of another, whose tensor no later step needs. The choice must
   // permit it for each operand of the step in these bytes.
   bool may_be_in_place(const Step& step, size_t output, size_t input) const {
     const auto is_tensor = [&](size_t i) { return step.operands[i].kind == Source::Kind::tensor; };
-    if (step.choice->recipe || !is_tensor(output) || !is_tensor(input)) return false;
-    const OperandInfo& written = step.choice->launches.front().op->operands[output];
-    if (!written.may_lie_in(input)) return false;
+    if (!is_tensor(output) || !is_tensor(input) || !qgen::may_be_in_place(*step.choice, output, input)) return false;
     const uint32_t root = root_of(step.operands[input].index);
     for (size_t i = 0; i < step.operands.size(); ++i) {
       if (i == output || !is_tensor(i) || root_of(step.operands[i].index) != root) continue;
-      if (!written.may_lie_in(i) || !lie_alike_in_place(step.operands[output].index, step.operands[i].index))
+      if (!qgen::may_be_in_place(*step.choice, output, i) ||
+          !lie_alike_in_place(step.operands[output].index, step.operands[i].index))
         return false;
     }
     return true;

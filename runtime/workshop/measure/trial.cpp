@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/engine/dispatch/in_place.h"
+#include "runtime/engine/selector/in_place.h"
 
 namespace qgen::measure {
 namespace {
@@ -124,8 +125,8 @@ Done check_same(Executor& executor, const std::vector<Written>& written, const S
 }
 
 // The work once more with an output in a copy of an input, which must change nothing.
-Done try_in_place(Executor& executor, const Work& work, size_t output, size_t input, const StoredOutput& apart) {
-  const OperandInfo& written = work.choice->launches.front().op->operands[output];
+Done try_in_place(Executor& executor, const Work& work, size_t output, size_t input, std::string_view name,
+                  const StoredOutput& apart) {
   const auto values = executor.download(*work.operands[input]);
   if (!values) return values.error();
   const auto both = executor.upload(*values, Storage::buffer, work.operands[input]->layout());
@@ -135,19 +136,19 @@ Done try_in_place(Executor& executor, const Work& work, size_t output, size_t in
   auto recording = executor.record({&in_place, 1});
   if (!recording) return recording.error();
   if (Done ran = executor.run(*recording); !ran) return ran;
-  if (Done same = check_same(executor, written.name, apart, *both, "apart", "in place"); !same) return same;
-  return check_guards(executor, fmt::format("{} in place", written.name), *both);
+  if (Done same = check_same(executor, name, apart, *both, "apart", "in place"); !same) return same;
+  return check_guards(executor, fmt::format("{} in place", name), *both);
 }
 
-Done try_in_place(Executor& executor, const Work& work, const StoredOutputs& apart) {
-  if (work.choice->recipe) return std::monostate{};
-  const std::span<const OperandInfo> operands = work.choice->launches.front().op->operands;
+// `operands` are those of the whole.
+Done try_in_place(Executor& executor, const Work& work, std::span<const OperandInfo> operands,
+                  const StoredOutputs& apart) {
   for (size_t output = 0; output < operands.size(); ++output) {
     for (size_t input = 0; input < operands.size(); ++input) {
       const DeviceTensor *written = work.operands[output], *read = work.operands[input];
-      if (!written || !read || !operands[output].may_lie_in(input) || !lie_alike(*written, *read)) continue;
-      const StoredOutput& as_apart = apart.find(operands[output].name)->second;
-      if (Done same = try_in_place(executor, work, output, input, as_apart); !same) return same;
+      if (!written || !read || !may_be_in_place(*work.choice, output, input) || !lie_alike(*written, *read)) continue;
+      const std::string_view name = operands[output].name;
+      if (Done same = try_in_place(executor, work, output, input, name, apart.find(name)->second); !same) return same;
     }
   }
   return std::monostate{};
@@ -179,7 +180,7 @@ Expected<Trial> run_trial(Context& context, const PreparedCall& prepared, const 
   const StoredOutputs& first = trial.is_as_known ? *known : trial.written;
   if (Done ran = run_poisoned(executor, *recording, written, kPoisons[1]); !ran) return ran.error();
   if (Done same = check_same(executor, written, first); !same) return same.error();
-  if (Done same = try_in_place(executor, work, first); !same) return same.error();
+  if (Done same = try_in_place(executor, work, prepared.call.problem.op->operands, first); !same) return same.error();
   return trial;
 }
 
