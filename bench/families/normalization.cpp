@@ -14,6 +14,8 @@ void add_normalization(std::vector<Row>& rows) {
   for (const std::string_view real : {"f32", "f16"}) {
     const TimedRequest softmax{{.shapes = {fmt::format("input=32x512x512:{}", real)}}};
     rows.push_back({"softmax", fmt::format("32x512x512.{}", real), softmax, TimedRequest{softmax.request, ".shared"}});
+    const TimedRequest long_row{{.shapes = {fmt::format("input=1x131072:{}", real)}}};
+    rows.push_back({"softmax", fmt::format("1x131072.{}", real), long_row, TimedRequest{long_row.request, ".shared"}});
     const TimedRequest norm{{.shapes = {fmt::format("input=2048x4096:{}", real), fmt::format("weight=4096:{}", real),
                                         fmt::format("bias=4096:{}", real)}}};
     rows.push_back({"layer_norm", fmt::format("2048x4096.{}", real), norm, TimedRequest{norm.request, ".shared"}});
@@ -41,7 +43,7 @@ Family normalization_family() {
   Family family;
   add_normalization(family.rows);
   family.short_sizes = {
-      {"softmax", {"32x512x512.f16"}},
+      {"softmax", {"32x512x512.f16", "1x131072.f16"}},
       {"layer_norm", {"2048x4096.f16"}},
       {"rms_norm", {"2048x4096.f16"}},
       {"skip_layer_norm", {"2048x4096.f16"}},

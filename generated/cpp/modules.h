@@ -112,6 +112,8 @@
 #include "silu_mul.h"
 #include "skip_norm.h"
 #include "softmax.h"
+#include "softmax_join.h"
+#include "softmax_slices.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
 #include "unfold.h"
@@ -234,7 +236,9 @@ namespace sample { constexpr uint32_t kFirstModule = rotary_embedding::kFirstMod
 namespace silu_mul { constexpr uint32_t kFirstModule = sample::kFirstModule + sample::kVariants; }
 namespace skip_norm { constexpr uint32_t kFirstModule = silu_mul::kFirstModule + silu_mul::kVariants; }
 namespace softmax { constexpr uint32_t kFirstModule = skip_norm::kFirstModule + skip_norm::kVariants; }
-namespace strided_copy { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
+namespace softmax_join { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
+namespace softmax_slices { constexpr uint32_t kFirstModule = softmax_join::kFirstModule + softmax_join::kVariants; }
+namespace strided_copy { constexpr uint32_t kFirstModule = softmax_slices::kFirstModule + softmax_slices::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }
 namespace unfold { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
 namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = unfold::kFirstModule + unfold::kVariants; }

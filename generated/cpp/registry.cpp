@@ -110,6 +110,8 @@
 #include "silu_mul.h"
 #include "skip_norm.h"
 #include "softmax.h"
+#include "softmax_join.h"
+#include "softmax_slices.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
 #include "unfold.h"
@@ -240,6 +242,8 @@ constexpr const OperatorInfo* kOperators[] = {
   &silu_mul::op,
   &skip_norm::op,
   &softmax::op,
+  &softmax_join::op,
+  &softmax_slices::op,
   &strided_copy::op,
   &sum_slices::op,
   &unfold::op,

@@ -390,6 +390,64 @@ constexpr auto kRows = [] {
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
+constexpr ConditionInfo split_2048_conditions[] = {
+  {"columns > 2048", table::kNamesOf<Name::columns>},
+  {"16 * rows * ceil_div(columns, 2048) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::rows, Name::columns,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int split_2048_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  return table::first_false({
+      Integer(problem.rows_by_workgroups.columns) > 2048,
+      16 * Integer(problem.rows_by_workgroups.rows) * ceil_div(Integer(problem.rows_by_workgroups.columns), 2048)
+          <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return 4 * Integer(problem.rows_by_workgroups.rows) * ceil_div(Integer(problem.rows_by_workgroups.columns), 2048);
+}
+
+constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr OperandSource softmax_slices_operands[] = {table::ours(Operand::input), table::scratch(0)};
+void softmax_slices_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<softmax_slices::Problem*>(step_problem);
+  to.row_slices.rows = problem.rows_by_workgroups.rows;
+  to.row_slices.columns = problem.rows_by_workgroups.columns;
+  table::set(to.row_slices.slices, ceil_div(Integer(problem.rows_by_workgroups.columns), 2048));
+  table::set(to.row_slices.slice_columns, Integer(2048));
+}
+
+constexpr OperandSource softmax_join_operands[] = {
+  table::ours(Operand::input), table::scratch(0), table::ours(Operand::output),
+};
+void softmax_join_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<softmax_join::Problem*>(step_problem);
+  to.row_slices.rows = problem.rows_by_workgroups.rows;
+  to.row_slices.columns = problem.rows_by_workgroups.columns;
+  table::set(to.row_slices.slices, ceil_div(Integer(problem.rows_by_workgroups.columns), 2048));
+  table::set(to.row_slices.slice_columns, Integer(2048));
+}
+
+constexpr StepInfo split_2048_steps[] = {
+  {&softmax_slices::op, softmax_slices_operands, softmax_slices_problem},
+  {&softmax_join::op, softmax_join_operands, softmax_join_problem},
+};
+
+constexpr RecipeInfo kRecipes[] = {
+  {.id = "softmax.split_2048",
+      .conditions = split_2048_conditions,
+      .first_failing = split_2048_first_failing,
+      .scratch = scratch,
+      .steps = split_2048_steps},
+};
+
 }  // namespace
 
 constinit const OperatorInfo op = {
@@ -406,6 +464,7 @@ constinit const OperatorInfo op = {
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
     .kernels = kKernels,
+    .recipes = kRecipes,
     .form = form,
     .value = value,
     .first_failing = first_failing,

@@ -21,7 +21,7 @@ $if reduce != part
 #extension GL_KHR_shader_subgroup_arithmetic : require
 $end
 $end
-$if not reduce in (team, part)
+$if reduce == shared
 shared int greatest_values[${workgroup}];
 shared float sum_values[${workgroup}];
 $end
@@ -47,25 +47,7 @@ float workgroup_sum(float mine) {
   return mine;
 }
 $elif reduce in (subgroup, held, native, streamed)
-int workgroup_max(int mine) {
-  const int of_subgroup = subgroupMax(mine);
-  if (subgroupElect()) greatest_values[gl_SubgroupID] = of_subgroup;
-  barrier();
-  int all = of_subgroup;
-  for (uint s = 0u; s < gl_NumSubgroups; ++s) all = max(all, greatest_values[s]);
-  barrier();  // before another call writes there
-  return all;
-}
-
-float workgroup_sum(float mine) {
-  const float of_subgroup = subgroupAdd(mine);
-  if (subgroupElect()) sum_values[gl_SubgroupID] = of_subgroup;
-  barrier();
-  float all = 0.0;
-  for (uint s = 0u; s < gl_NumSubgroups; ++s) all += sum_values[s];
-  barrier();
-  return all;
-}
+$include "lib/workgroup_by_subgroups.glsl"
 $else
 int workgroup_max(int mine) {
   const uint place = gl_LocalInvocationIndex;

@@ -69,6 +69,31 @@ TEST_F(NormalizationTest, SoftmaxOfSpecialRows) {
   }
 }
 
+// Rows in slices of 2,048: without a result, with a slice that has none, and with slices whose greatest elements are so
+// far apart that one of them counts for nothing.
+TEST_F(NormalizationTest, SoftmaxOfSpecialSlices) {
+  constexpr int64_t kColumns = 4104, kSlice = 2048;
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    HostTensor rows = Random(5).reals(dtype, {8, kColumns}, -2, 2);
+    const auto fill = [&](int64_t row, int64_t begin, int64_t end, double x) {
+      for (int64_t i = begin; i < end; ++i) set_element(rows, row * kColumns + i, x);
+    };
+    const auto add = [&](int64_t row, int64_t begin, int64_t end, double x) {
+      for (int64_t i = row * kColumns + begin; i < row * kColumns + end; ++i)
+        set_element(rows, i, element(rows, i) + x);
+    };
+    fill(0, 0, kSlice, -kInf);
+    fill(1, 2 * kSlice + 3, 2 * kSlice + 4, kNan);
+    fill(2, 5, 6, kInf);
+    fill(3, 0, kColumns, -kInf);
+    add(4, 0, kSlice, -43);
+    add(4, kSlice, kColumns, 43);
+    fill(5, 100, 101, 6e4);
+    fill(6, 2 * kSlice, kColumns, -kInf);
+    expect_reference("softmax", {.inputs = {{"input", rows}}}, kEverythingAsAsked);
+  }
+}
+
 TEST_F(NormalizationTest, LayerNormOfEveryShape) {
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const Shape& shape : kShapes) {
