@@ -478,7 +478,7 @@ class TestReload(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             shutil.copytree(ROOT / "templates", folder / "templates")
-            template = folder / "templates/normalization/softmax.comp"
+            template = folder / "templates/lib/softmax_weights.glsl"
             text = template.read_text()
             self.assertIn("difference >= -87.0", text)
             template.write_text(text.replace("difference >= -87.0", "difference >= -1.5"))
