@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "runtime/engine/selector/checks.h"
 
@@ -40,7 +41,7 @@ class Walk {
     for (const RecipeInfo& recipe : signature_.op->recipes) add_recipe(recipe);
     for (const auto& [format, found] : formats_) {
       ++coverage_.all_formats;
-      if (found.is_covered) ++coverage_.formats;
+      if (found.is_covered || taken_.contains(format)) ++coverage_.formats;
       else coverage_.missing.push_back(fmt::format("{}: {}", format, found.refusal));
     }
     return std::move(coverage_);
@@ -148,6 +149,7 @@ class Walk {
           fmt::format("{} {}", signature_.op->operands[tensor.operand].name, selector::form_text(tensor.form)));
     }
     if (texts.empty()) return;
+    if (refusal.empty()) taken_.insert(texts.begin(), texts.end());
     Found& found = formats_[fmt::format("{}", fmt::join(texts, ", "))];
     found.is_covered |= refusal.empty();
     if (found.refusal.empty()) found.refusal = refusal;
@@ -156,6 +158,7 @@ class Walk {
   const SignatureInfo& signature_;
   const DeviceProfile& device_;
   Formats formats_;
+  std::set<Format> taken_;  // of single tensors, by some kernel that runs
   Coverage coverage_;
 };
 

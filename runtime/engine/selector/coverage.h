@@ -18,8 +18,8 @@
 namespace qgen {
 
 // A format of a kernel is the dtypes, storages and layouts of the caller's tensors that it takes. For a recipe, whose
-// steps each read and write some of them, it is the format of one tensor. Weights have no part in it: they get the form
-// that the chosen kernel reads.
+// steps each read and write some of them, it is the format of one tensor; a kernel of the operator has it too if one of
+// its tensors has. Weights have no part in it: they get the form that the chosen kernel reads.
 struct Coverage {
   size_t kernels = 0, all_kernels = 0;  // variants, and recipes
   size_t formats = 0, all_formats = 0;
