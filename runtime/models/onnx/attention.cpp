@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
+#include "runtime/models/onnx/match.h"
 #include "runtime/models/onnx/written_out.h"
 
 namespace qgen::onnx {
-namespace {
 
-const Known* at(Arguments arguments, size_t index) { return index < arguments.size() ? arguments[index] : nullptr; }
+using matching::at;
+
+namespace {
 
 // [B, S, N * D] as [B, S, N, D].
 Expected<Dims> parted(const Dims& shape, int64_t heads) {
@@ -306,6 +309,31 @@ Done Importer::multi_head_attention(const Node& node) {
   return tell_attention(node, output, &heads[1], &heads[2]);
 }
 
+Expected<std::vector<Known>> Importer::heads_of_group(const Node& node, Arguments given, const Known& query,
+                                                      const std::array<int64_t, 3>& counts, int64_t width) {
+  std::vector<Known> heads;
+  for (size_t i = 0; i < 3; ++i) {
+    Expected<Known> known = query;
+    if (!at(given, 1)) {
+      const auto elements = elements_of(query);
+      if (!elements) return elements.error();
+      const int64_t before = std::accumulate(counts.begin(), counts.begin() + static_cast<ptrdiff_t>(i), int64_t{0});
+      known = part_of(node.name + " part", *elements, 2, before * width, counts[i] * width);
+    } else if (i > 0) {
+      if (!at(given, i)) return refused("it has a key and no value");
+      known = computed(*given[i]);
+      if (!known) return known.error();
+    }
+    if (known->shape.size() != 3) return unsupported(fmt::format("its input {} is {}", i, to_text(known->shape)));
+    const auto shape = parted(known->shape, counts[i]);
+    if (!shape) return shape.error();
+    known = viewed(node, *known, *shape);
+    if (!known) return known.error();
+    heads.push_back(*std::move(known));
+  }
+  return heads;
+}
+
 // Of com.microsoft, causal always. Batches must have one length: the last position is the same for all.
 Done Importer::group_query_attention(const Node& node) {
   const auto given = arguments_of(node);
@@ -323,29 +351,12 @@ Done Importer::group_query_attention(const Node& node) {
   if (input->shape.size() != 3 || input->shape.back().is_symbol || count < 1 || key_count < 1)
     return unsupported(fmt::format("its query is {}", to_text(input->shape)));
   const bool is_packed = !at(*given, 1);
-  std::vector<Known> heads;
   const int64_t width = input->shape.back().value / (is_packed ? count + 2 * key_count : count);
-  for (size_t i = 0; i < 3; ++i) {
-    const int64_t own = i == 0 ? count : key_count;
-    Expected<Known> known = *input;
-    if (is_packed) {
-      const auto elements = elements_of(*input);
-      if (!elements) return elements.error();
-      const int64_t first = i == 0 ? 0 : (count + (i == 1 ? 0 : key_count)) * width;
-      known = part_of(node.name + " part", *elements, 2, first, own * width);
-    } else if (i > 0) {
-      if (!at(*given, i)) return refused("it has a key and no value");
-      known = computed(*(*given)[i]);
-      if (!known) return known.error();
-    }
-    if (known->shape.size() != 3) return unsupported(fmt::format("its input {} is {}", i, to_text(known->shape)));
-    const auto shape = parted(known->shape, own);
-    if (!shape) return shape.error();
-    known = viewed(node, *known, *shape);
-    if (!known) return known.error();
-    heads.push_back(*std::move(known));
-  }
+  auto separate = heads_of_group(node, *given, *input, {count, key_count, key_count}, width);
+  if (!separate) return separate.error();
+  std::vector<Known>& heads = *separate;
   const bool rotates = node.integer("do_rotary", 0) != 0;
+  const bool are_neighbours = node.integer("rotary_interleaved", 0) != 0;
   if (rotates && (!cos || !sin)) return refused("it has no cos_cache or no sin_cache");
   const bool is_cached = past_key && is_state(node, 3, 1) && is_state(node, 4, 2);
   if (rotates && is_cached && !positions) {
@@ -355,7 +366,7 @@ Done Importer::group_query_attention(const Node& node) {
       if (!all) return all.error();
       rows = {.query = *all, .heads = count};
     }
-    const Rotation how{cos, sin, nullptr, node.integer("rotary_interleaved", 0) != 0, false};
+    const Rotation how{cos, sin, nullptr, are_neighbours, false};
     const auto all = rotated_and_cached(node, rows, *past_key, *past_value, how, *last);
     if (!all) return all.error();
     const auto& [query, cache] = *all;
@@ -367,8 +378,7 @@ Done Importer::group_query_attention(const Node& node) {
     if (!of_last) return of_last.error();
     const Known& places = positions ? *positions : *of_last;
     for (size_t i = 0; i < 2; ++i) {
-      auto turned = rotated(node, heads[i],
-                            Rotation{cos, sin, &places, node.integer("rotary_interleaved", 0) != 0, false, !positions});
+      auto turned = rotated(node, heads[i], Rotation{cos, sin, &places, are_neighbours, false, !positions});
       if (!turned) return turned.error();
       heads[i] = *std::move(turned);
     }

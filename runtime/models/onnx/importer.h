@@ -387,7 +387,10 @@ class Importer {
   };
   // An operator `attention`. The result has four dimensions, as the query.
   Expected<Known> attention_of(const Node& node, const Attention& layer);
-  // Of a GroupQueryAttention, from its heads on.
+  // Of a GroupQueryAttention: query, key and value [B, S, counts[i], width]; without a key, all three are in the query.
+  Expected<std::vector<Known>> heads_of_group(const Node& node, Arguments given, const Known& query,
+                                              const std::array<int64_t, 3>& counts, int64_t width);
+  // From its heads on.
   Done attention_of_group(const Node& node, Attention layer);
   // Booleans as 0 and -infinity, floating-point values unchanged, of this type.
   Expected<Known> additive_mask(const Node& node, const Known& mask, ElementType type);

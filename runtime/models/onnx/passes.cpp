@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <memory>
 #include <optional>
 
 #include "runtime/engine/operators/byte_table.h"
@@ -174,12 +172,12 @@ void join_residuals(graph::Graph& graph, const std::vector<Dims>& shapes) { Resi
 namespace {
 
 // x * sigmoid(x) * other
-chains::Formula gate_formula() {
+auto gate_chain() {
   chains::Formula formula;
   const uint32_t x = formula.input(0), other = formula.input(1);
   const uint32_t silu = formula.step(chains::Step::multiply, x, formula.step(chains::Step::sigmoid, x));
   formula.step(chains::Step::multiply, silu, other);
-  return formula;
+  return *chains::encoded(formula);
 }
 
 class GateJoiner {
@@ -234,7 +232,7 @@ class GateJoiner {
   }
 
   graph::Node joined(const graph::Node& node, const Gate& gate) {
-    const auto chain = *chains::encoded(gate_formula());
+    const auto chain = gate_chain();
     graph::Node result{.name = fmt::format("{} + {}", graph_.nodes[gate.product].name, node.name),
                        .op = "pointwise",
                        .inputs = {{"input_1", gate.x}, {"input_2", gate.other}},
@@ -473,11 +471,10 @@ class ProductJoiner {
                   [](const graph::Port& port) { return port.operand == "key" || port.operand == "value"; });
   }
 
-  static bool is_gate(const graph::Node& node) {
-    const auto chain = *chains::encoded(gate_formula());
+  bool is_gate(const graph::Node& node) const {
     return node.op == "pointwise" && node.inputs.size() == 2 && node.attributes.size() == 2 &&
-           node.attributes.at("steps") == AttributeValue(chain.steps) &&
-           node.attributes.at("constants") == AttributeValue(chain.constants);
+           node.attributes.at("steps") == AttributeValue(gate_.steps) &&
+           node.attributes.at("constants") == AttributeValue(gate_.constants);
   }
 
   void join_gate(graph::Node& node) {
@@ -517,7 +514,9 @@ class ProductJoiner {
       const graph::Port& port = first.inputs[i];
       whole.inputs.push_back({port.operand, port.operand == "input" ? port.value : joined_constant(products, i)});
     }
-    const ValueId value = added({.name = whole.name}, std::move(shape));
+    const auto value = static_cast<ValueId>(graph_.values.size());
+    graph_.values.push_back({.name = whole.name});
+    shapes_.push_back(std::move(shape));
     whole.outputs = {{first.outputs.front().operand, value}};
     for (const size_t product : products) graph_.nodes[product].op.clear();
     graph_.nodes[std::ranges::min(products)] = std::move(whole);
@@ -562,21 +561,13 @@ class ProductJoiner {
     return is_plain ? 1 : 0;
   }
 
-  ValueId added(graph::Value value, Dims shape) {
-    graph_.values.push_back(std::move(value));
-    shapes_.push_back(std::move(shape));
-    return static_cast<ValueId>(graph_.values.size() - 1);
-  }
-
   ValueId joined_constant(const std::vector<size_t>& products, size_t port) {
     std::vector<const HostTensor*> parts;
     for (const size_t i : products) parts.push_back(graph_.values[graph_.nodes[i].inputs[port].value].data.get());
     const graph::Node& first = graph_.nodes[products.front()];
-    auto data = std::make_shared<const HostTensor>(concatenated(parts, columns_of(first, first.inputs[port])));
-    const std::string name = graph_.values[first.inputs[port].value].name + " and others";
-    Dims shape;
-    for (const int64_t side : data->shape) shape.push_back({side});
-    return added({name, data->dtype, data->shape, true, data}, std::move(shape));
+    HostTensor whole = concatenated(parts, columns_of(first, first.inputs[port]));
+    shapes_.push_back(dims_of(whole.shape));
+    return graph_.add_constant(graph_.values[first.inputs[port].value].name + " and others", std::move(whole));
   }
 
   // Along one of at most two dimensions.
@@ -598,6 +589,7 @@ class ProductJoiner {
   graph::Graph& graph_;
   std::vector<Dims>& shapes_;
   ValueUses uses_;  // of the nodes and values before any was joined
+  const decltype(gate_chain()) gate_ = gate_chain();
 };
 
 }  // namespace
