@@ -28,7 +28,7 @@ Done add_argument(const OperatorEntry& entry, MixedArguments& arguments, const q
   if (!given.name) return is_null("the name of an argument");
   if (arguments.request.inputs.contains(given.name) || arguments.tensors.contains(given.name) ||
       arguments.weights.contains(given.name))
-    return is_given_twice(given.name);
+    return given_twice(given.name);
   if (given.array && is_output(entry, given.name))
     return refused(std::string("'") + given.name + "' is an output, and takes a tensor that is on the device");
   if (!!given.array + !!given.tensor + !!given.weight != 1)
@@ -52,7 +52,7 @@ Done add_attribute(const OperatorEntry& entry, MixedArguments& arguments, const 
   if (!given.name || !given.value) return is_null("the name or the value of an attribute");
   const auto info = std::ranges::find(entry.attributes, std::string_view(given.name), &AttributeInfo::name);
   Attributes& attributes = arguments.request.attributes;
-  if (attributes.contains(given.name)) return is_given_twice(given.name);
+  if (attributes.contains(given.name)) return given_twice(given.name);
   if (info == entry.attributes.end()) {
     attributes.insert_or_assign(given.name, std::string(given.value));
     return std::monostate{};

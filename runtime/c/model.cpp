@@ -101,7 +101,7 @@ Expected<Inputs> inputs_of(const qgen_argument* given, size_t count) {
   Inputs inputs;
   for (size_t i = 0; i < count; ++i) {
     if (!given[i].name) return is_null("the name of an input");
-    if (inputs.shapes.contains(given[i].name)) return is_given_twice(given[i].name);
+    if (inputs.shapes.contains(given[i].name)) return given_twice(given[i].name);
     if (given[i].tensor) {
       const auto tensor = on_device(given[i].tensor);
       if (!tensor) return tensor.error();

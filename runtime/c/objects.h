@@ -122,7 +122,6 @@ Done give(T** into, T value) {
 }
 
 inline Error is_null(const char* what) { return refused(std::string(what) + " is null"); }
-inline Error is_given_twice(const char* name) { return refused(std::string("'") + name + "' is given twice"); }
 
 // An error names the file of a model.
 inline Done of_file(const std::string& path, Done done) {

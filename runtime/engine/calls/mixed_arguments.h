@@ -27,4 +27,7 @@ Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, Mix
 // The same without a device; host tensors may lack their data.
 Expected<Call> infer_call(const OperatorEntry& entry, MixedArguments arguments);
 
+// The error of a name that appears twice.
+Error given_twice(std::string_view name);
+
 }  // namespace qgen

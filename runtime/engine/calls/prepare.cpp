@@ -125,8 +125,6 @@ Expected<Argument> argument_for(Context& context, const TensorInfo& info, const 
 
 // ---- of which some are on the device already ------------------------------------------------------------------------
 
-Error given_twice(std::string_view name) { return refused(fmt::format("'{}' is given twice", name)); }
-
 // Describes the arguments on the device to complete().
 Done describe(const OperatorEntry& entry, MixedArguments& arguments) {
   Tensors& inputs = arguments.request.inputs;
@@ -185,6 +183,8 @@ Expected<Argument> argument_for(Context& context, const TensorInfo& info, const 
 }
 
 }  // namespace
+
+Error given_twice(std::string_view name) { return refused(fmt::format("'{}' is given twice", name)); }
 
 Expected<Call> infer_call(const OperatorEntry& entry, MixedArguments arguments) {
   if (Done completed = complete(entry, arguments); !completed) return completed.error();

@@ -9,6 +9,7 @@
 
 #include "runtime/engine/dispatch/device_tensor.h"
 #include "runtime/engine/dispatch/recorder.h"
+#include "runtime/engine/dispatch/transfers.h"
 
 namespace qgen {
 namespace {
@@ -131,11 +132,7 @@ void RoundTrip::State::copy_out(VkCommandBuffer to, size_t slot) const {
     const VkBufferCopy region{piece.region.dstOffset, slot * slot_bytes + piece.region.srcOffset, piece.region.size};
     vk.vkCmdCopyBuffer(to, piece.buffer, staging.handle(), 1, &region);
   }
-  VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-  barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-  barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-  vk.vkCmdPipelineBarrier(to, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0,
-                          nullptr);
+  dispatch::barrier_to_host(vk, to);
 }
 
 Expected<VkCommandBuffer> RoundTrip::State::commands(size_t slot, bool is_fed) {

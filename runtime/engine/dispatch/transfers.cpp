@@ -48,7 +48,8 @@ VkBufferImageCopy region_of(const Piece& piece) {
   return region;
 }
 
-// The device's copies become readable by the host.
+}  // namespace
+
 void barrier_to_host(const vulkan::DeviceFunctions& vk, VkCommandBuffer commands) {
   VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
   barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -56,8 +57,6 @@ void barrier_to_host(const vulkan::DeviceFunctions& vk, VkCommandBuffer commands
   vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
                           nullptr, 0, nullptr);
 }
-
-}  // namespace
 
 Done Transfers::reserve(uint64_t size) {
   if (staging_.size_bytes() >= size) return std::monostate{};

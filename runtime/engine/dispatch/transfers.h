@@ -17,6 +17,9 @@ namespace qgen::dispatch {
 
 constexpr uint64_t kMaxStagingBytes = uint64_t{64} << 20;
 
+// The device's copies become readable by the host.
+void barrier_to_host(const vulkan::DeviceFunctions& vk, VkCommandBuffer commands);
+
 class Transfers {
  public:
   Transfers(SharedAllocator allocator, Submission& submission)
