@@ -62,7 +62,11 @@ TEST_F(PipelinesTest, KnowWhatTheProblemDecides) {
 }
 
 TEST_F(PipelinesTest, AreMadeTogether) {
-  Pipelines pipelines(device().handles(), library(), {});
+  // One after the other: of two threads, one may count the other's pipeline before it hears of it.
+  const auto in_turn = [](size_t count, const std::function<void(size_t)>& job) {
+    for (size_t i = 0; i < count; ++i) job(i);
+  };
+  Pipelines pipelines(device().handles(), library(), {.parallel_for = in_turn});
   ASSERT_TRUE(pipelines.init());
   get(pipelines, "copy.i32");
   std::vector<dispatch::PipelineSource> sources;
