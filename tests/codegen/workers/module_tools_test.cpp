@@ -17,7 +17,8 @@ using Rows = std::vector<std::vector<uint32_t>>;
 
 class Tools : public testing::Test {
  protected:
-  const std::unique_ptr<ProcessPool> pool_ = make_pool(2, {});
+  // A slow machine with sanitizers needs more than the default time, and these tests are about other limits.
+  const std::unique_ptr<ProcessPool> pool_ = make_pool(2, {.cpu_seconds = 100});
   const ModuleTools here_ = in_this_process();
   const ModuleTools there_ = in_workers(*pool_);
 };
