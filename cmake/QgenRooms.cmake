@@ -92,6 +92,8 @@ function(qgen_add_precompiled_headers)
   add_library(qgen_precompiled OBJECT EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp")
   target_link_libraries(qgen_precompiled PRIVATE qgen_options qgen_fmt)
   target_precompile_headers(qgen_precompiled PRIVATE ${QGEN_COMMON_HEADERS})
+  # Without the headers' times, the same headers give the same bytes in each clone. ccache finds what includes them.
+  target_compile_options(qgen_precompiled PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
 endfunction()
 
 # qgen_compile_together(TARGET FOLDER APART...): compiles a target's sources as few units if QGEN_UNITY is on.

@@ -93,12 +93,8 @@ struct Row {
   bool needs_limited_memory = false;
 };
 constexpr Row kRows[] = {
-    {"recurse", Cause::stack},
-    {"abort", Cause::crash},
-    {"raise", Cause::crash},
-    {"throw", Cause::crash},
-    {"kill", Cause::killed},
-    {"unbounded", Cause::memory, true},
+    {"recurse", Cause::stack},   {"abort", Cause::crash}, {"raise", Cause::crash},
+    {"throw", Cause::crash},     {"kill", Cause::killed}, {"unbounded", Cause::memory, true},
     {"too long", Cause::memory},
 };
 
