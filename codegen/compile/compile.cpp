@@ -269,6 +269,12 @@ SplitPasses performance_passes() {
   return passes;
 }
 
+// Without what no invocation can reach, which may have types that a module by words has no capability for.
+Outcome<Spirv, Messages> without_dead_code(const Spirv& spirv, Target target) {
+  const std::vector<std::string> flags = {"--eliminate-dead-functions", "--eliminate-dead-code-aggressive"};
+  return run_passes(spirv, target, register_flags(flags));
+}
+
 Outcome<Spirv, Messages> optimize(const Spirv& spirv, Options options) {
   const Target target = options.target;
   if (options.optimization == Optimization::none) return spirv;
@@ -304,7 +310,9 @@ Outcome<Spirv, Messages> compile(std::string_view glsl, Options options) {
   if (glsl.find(kWordAccessPragma) != glsl.npos) {
     auto in_words = with_word_access(*raw);
     if (!in_words) return Messages{{0, fmt::format("storage_access is by_words, and {}", in_words.error())}};
-    raw = *std::move(in_words);
+    if (options.optimization == Optimization::none) raw = without_dead_code(*in_words, options.target);
+    else raw = *std::move(in_words);
+    if (!raw) return raw;
   }
   auto optimized = optimize(*raw, options);
   if (!optimized) return optimized;

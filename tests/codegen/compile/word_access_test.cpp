@@ -58,6 +58,17 @@ TEST(WordAccess, NeedsNoNarrowStorage) {
   }
 }
 
+// A lib's function of halves, which the variant by words does not call, would need a capability for its type.
+TEST(WordAccess, LeavesNoTypeOfAFunctionThatNothingCalls) {
+  for (const auto optimization : {Optimization::none, Optimization::size, Optimization::performance}) {
+    std::string glsl = shader("uint16_t", "float", "output_data[i] = unpackHalf2x16(uint(input_data[i])).x;");
+    glsl.insert(glsl.find("void main"), "float plain(f16vec2 value) { return float(value.x); }\n");
+    const std::string text = disassembled(glsl, optimization);
+    EXPECT_THAT(text, HasSubstr("UnpackHalf2x16"));
+    EXPECT_THAT(text, Not(HasSubstr("OpTypeFloat 16")));
+  }
+}
+
 TEST(WordAccess, IsAskedForInTheText) {
   const std::string text = disassembled(shader("int8_t", "int8_t", "output_data[i] = input_data[i];", ""));
   EXPECT_THAT(text, HasSubstr("StorageBuffer8BitAccess"));
