@@ -11,7 +11,7 @@ One line for each round, the median of its saves in ms:
   shipped    from a save to the new kernels.blob, for one variant of softmax among the shipped specs
   unchanged  a run of qgen over the shipped specs in which nothing changed, after another such run: wall, CPU
 
-docs/results.md has the figures.
+docs/results_host.md has the figures.
 """
 import argparse
 import os

@@ -230,7 +230,7 @@ Result<Product> Session::generate(Room last_room) {
 
 // ---- the remote cache -----------------------------------------------------------------------------------------------
 
-// The time that the compilers need: 10 ms of CPU time a module (docs/results.md).
+// The time that the compilers need: 10 ms of CPU time a module (docs/results_host.md).
 std::vector<cache::SpecPack> Session::fetch_packs(std::span<const std::string> specs, size_t modules) {
   constexpr size_t kMsPerModule = 10;
   const std::chrono::milliseconds compiling(kMsPerModule * modules / std::max<size_t>(threads_.size(), 1));

@@ -7,7 +7,7 @@
     bench/held_out/make_problems.py SEED --made-up > problems.yaml   # random sizes, uniform in the logarithm, most round
     qgen-tune --problems problems.yaml --strategy batches --budget 300
 
-The same seed draws the same problems; docs/results.md names the seeds that were used.
+The same seed draws the same problems; docs/results_choices.md names the seeds that were used.
 """
 
 import argparse

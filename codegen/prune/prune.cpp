@@ -22,7 +22,7 @@ using emit::CheckedTuning;
 using emit::Family;
 using emit::KernelIndex;
 
-constexpr double kBytesOfVariant = 300;  // of generated tables: docs/results.md
+constexpr double kBytesOfVariant = 300;  // of generated tables: docs/results_host.md
 
 // Rows of one problem follow each other, the fastest first.
 template <typename Visit>

@@ -8,7 +8,7 @@
 //   const auto call = call_of(context, key, [&] { return q8ta_relu_call(described, attributes); });
 //   return run_for_one(context, q8ta_unary::signatures[0], call, std::move(arguments));
 //
-// With a known call, recording takes a third of the time (docs/results.md#recording).
+// With a known call, recording takes a third of the time (docs/results_host.md#recording-a-call).
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@
 // and gap() returns how far it may be above it. The gap is 2 % for a transformer of eight separate heads with 100
 // kernels for each product. It is 10 % and 15 % for graphs in which 64 or 10,000 operators read any two of the 8
 // tensors before them. For such graphs, no plan may be found if conversions are missing, although there is one. The
-// error says so. docs/results.md has the planning times: milliseconds for a network.
+// error says so. docs/results_host.md has the planning times: milliseconds for a network.
 //
 // It does not consider memory.
 //
