@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Compares fused with unfused imports, both computed with the references: the same bits wherever rounding is defined.
-// docs/onnx.md says where it is not.
+// docs/onnx_numbers.md says where it is not.
 #include <fmt/format.h>
 
 #include "tests/runtime/models/onnx/compared.h"
