@@ -13,7 +13,9 @@ constexpr uint32_t kNotCounted = 1;  // rounds: caches fill, pages are touched, 
 constexpr uint32_t kFewest = 3;          // chains of ten that count, of a submission that would take longer than
 constexpr double kSubmissionUs = 100e3;  // this
 constexpr double kFarSlower = 4;         // than the best, at the first look: a clock may be at a third for one of them
-constexpr int kMostFalls = 5;            // for the clock, before the measured time is accepted
+constexpr int kMostLooks = 3;            // of one that is far slower: another program may have interrupted the first
+constexpr double kMostInterrupted = 100e3;  // a longer look is not repeated: interruptions are shorter
+constexpr int kMostFalls = 5;               // for the clock, before the measured time is accepted
 
 // Replays of a chain: as many as a network has layers in a row. Or fewer, which take so long that the timestamp between
 // two chains does not count.
@@ -41,8 +43,10 @@ double at_share(const std::vector<double>& sorted, double share) {
 class Race {
  public:
   Race(const TimingOptions& options, size_t racers) : options_(options), racers_(racers), best_us_(options.best_us) {}
-  // The first look, and the recording that rounds replay.
+  // The first look.
   Done enter(const Racer& racer);
+  // After all first looks: more of those that are out, and the recordings that rounds replay.
+  Done prepare();
   // A row of samples for each. One that is out has its first look.
   Expected<std::vector<std::vector<double>>> round(size_t index);
   bool is_out(size_t index) const { return is_out(entries_[index]); }
@@ -52,6 +56,8 @@ class Race {
     const Racer* racer;
     double look_us;
   };
+  Expected<double> look(const Racer& racer) const;
+  Done look_again(Entry& entry);
   bool is_out(const Entry& entry) const {
     return options_.is_quick && best_us_ > 0 && entry.look_us > kFarSlower * best_us_;
   }
@@ -66,20 +72,43 @@ class Race {
   std::vector<Entry> entries_;
 };
 
-Done Race::enter(const Racer& racer) {
-  const bool is_quick = options_.is_quick;
-  if (Done recorded = racer.record(1, is_quick ? 1 : options_.chains); !recorded) return recorded;
+Expected<double> Race::look(const Racer& racer) const {
+  if (Done recorded = racer.record(1, options_.is_quick ? 1 : options_.chains); !recorded) return recorded.error();
   const auto replays = racer.run();
   if (!replays) return replays.error();
-  const double look_us = std::ranges::min(*replays);  // the clock may be low
-  best_us_ = best_us_ > 0 ? std::min(best_us_, look_us) : look_us;
-  entries_.push_back({&racer, look_us});
+  return std::ranges::min(*replays);  // the clock may be low
+}
+
+Done Race::enter(const Racer& racer) {
+  const auto look_us = look(racer);
+  if (!look_us) return look_us.error();
+  best_us_ = best_us_ > 0 ? std::min(best_us_, *look_us) : *look_us;
+  entries_.push_back({&racer, *look_us});
   tell(entries_.size());
-  // A recording that is run again begins with the first copy: by then all others were read.
-  const uint32_t whole_rotation = racer.copies / ((is_quick ? fewest_of(options_) : options_.chains) + 1) + 1;
-  const uint32_t chain = std::max(chain_of(look_us), whole_rotation);
-  if (is_out(entries_.back()) || (chain == 1 && !is_quick)) return std::monostate{};
-  return racer.record(chain, is_quick ? counted_of(options_, chain * look_us) : options_.chains);
+  return std::monostate{};
+}
+
+Done Race::look_again(Entry& entry) {
+  for (int looks = 1; looks < kMostLooks && is_out(entry) && entry.look_us < kMostInterrupted; ++looks) {
+    const auto look_us = look(*entry.racer);
+    if (!look_us) return look_us.error();
+    entry.look_us = std::min(entry.look_us, *look_us);
+  }
+  return std::monostate{};
+}
+
+Done Race::prepare() {
+  const bool is_quick = options_.is_quick;
+  for (Entry& entry : entries_) {
+    if (Done looked = look_again(entry); !looked) return looked;
+    // A recording that is run again begins with the first copy: by then all others were read.
+    const uint32_t whole_rotation = entry.racer->copies / ((is_quick ? fewest_of(options_) : options_.chains) + 1) + 1;
+    const uint32_t chain = std::max(chain_of(entry.look_us), whole_rotation);
+    if (is_out(entry) || (chain == 1 && !is_quick)) continue;
+    const uint32_t counted = is_quick ? counted_of(options_, chain * entry.look_us) : options_.chains;
+    if (Done recorded = entry.racer->record(chain, counted); !recorded) return recorded;
+  }
+  return std::monostate{};
 }
 
 Expected<std::vector<std::vector<double>>> Race::round(size_t index) {
@@ -115,6 +144,7 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
   for (const Racer& racer : racers) {
     if (Done entered = race.enter(racer); !entered) return entered.error();
   }
+  if (Done prepared = race.prepare(); !prepared) return prepared.error();
   if (const auto first = race.round(0); !first) return first.error();
   auto level = options.is_quick ? clock.look() : clock.raise();
   if (level && options.is_quick && !level->is_steady()) level = clock.raise();
@@ -135,7 +165,7 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
     if (level->of_best < timings.clock.of_best) timings.clock = *level;
     for (size_t i = 0; i < samples.size(); ++i) {
       samples[i].insert(samples[i].end(), (*round)[i].begin(), (*round)[i].end());
-      if (!race.is_out(i)) timings.rounds_us[i].push_back(spread_of((*round)[i]).median);
+      if (!race.is_out(i)) timings.rounds_us[i].push_back(spread_of((*round)[i]).low);
     }
     ++rounds;
   }

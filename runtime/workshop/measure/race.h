@@ -29,7 +29,7 @@ struct TimingOptions {
   uint32_t chains = 10;   // of each contestant in a round: fewer make more rounds, so more pairs to compare
   bool is_cold = false;   // the cache, of weights
   // For a search among many. A contestant that takes many times as long as the best, or as `best_us`, keeps the time of
-  // its first look and takes part in no round. One whose replays take tens of milliseconds has fewer samples.
+  // its best look and takes part in no round. One whose replays take tens of milliseconds has fewer samples.
   bool is_quick = false;
   double best_us = 0;  // of another that is known already; 0: none is
   // Hears of each turn of a contestant, once it is done, and how many there are; may be empty. A round that is made
@@ -41,8 +41,8 @@ size_t turns_of(const TimingOptions& options, size_t contestants);
 
 struct Timings {
   std::vector<Spread> device_us;  // in the contestants' order
-  // Of each contestant its median in each round that counts. So contestants are compared in pairs, under the same
-  // conditions. Empty: it took part in no round.
+  // Of each contestant its low in each round that counts: another program that interrupts some chains of a round does
+  // not count. So contestants are compared in pairs, under the same conditions. Empty: it took part in no round.
   std::vector<std::vector<double>> rounds_us;
   ClockLevel clock;  // the lowest in a round that was counted
 };

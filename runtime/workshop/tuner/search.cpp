@@ -145,7 +145,7 @@ class Search {
   // ---- what is expected ----
 
   void learn(const Prospect& of, const measure::Spread& us) {
-    const double log = std::log(std::max(us.median, 1e-3) / of.estimate_us());
+    const double log = std::log(std::max(us.low, 1e-3) / of.estimate_us());
     sum_of_logs_ += log;
     ++learned_;
     for (Prospect& prospect : prospects_) {
@@ -367,14 +367,14 @@ class Search {
   std::vector<std::string> best(size_t count) const {
     std::vector<const Measured*> sorted;
     for (const Measured& measured : measured_) sorted.push_back(&measured);
-    std::ranges::sort(sorted, {}, [](const Measured* m) { return m->us.median; });
+    std::ranges::sort(sorted, {}, [](const Measured* m) { return m->us.low; });
     std::vector<std::string> ids;
     for (size_t i = 0; i < std::min(count, sorted.size()); ++i) ids.push_back(sorted[i]->id);
     return ids;
   }
   double best_us() const {
-    double least = measured_.empty() ? 0 : measured_.front().us.median;
-    for (const Measured& measured : measured_) least = std::min(least, measured.us.median);
+    double least = measured_.empty() ? 0 : measured_.front().us.low;
+    for (const Measured& measured : measured_) least = std::min(least, measured.us.low);
     return least;
   }
 

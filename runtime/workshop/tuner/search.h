@@ -16,6 +16,9 @@
 //      best of earlier runs. The candidates of this round rank ahead of all others, since a time of another round may be
 //      of a quieter machine. final_round.h chooses among them
 //
+// A short round counts by its low (Spread::low). Other programs can interrupt most runs of such a round, and then its
+// median is many times the kernel's time.
+//
 // The search goes to its final round as soon as the best is nearly as fast as the device's rates allow
 // (SearchOptions::roof_us). An exhaustive search goes on.
 #pragma once

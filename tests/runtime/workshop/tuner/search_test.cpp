@@ -329,6 +329,26 @@ TEST(Search, KeepsTimeForAFinal) {
   }
 }
 
+// Other programs interrupt most runs of the fastest kernels in their short round. They still meet in the final round.
+TEST(Search, TakesInterruptedKernelsToTheFinal) {
+  const Space space;
+  const double best_us = least(space.times);
+  FakeLaboratory fake(space.times);
+  const auto measure = [&](std::span<const std::string> ids, uint32_t replays, double) {
+    auto batch = fake.measure(ids, replays);
+    for (auto& us : batch->us) {
+      const bool is_interrupted = replays != kReplaysOfFinal && us->low < 1.2 * best_us;
+      if (is_interrupted) us = measure::Spread{20 * us->low, us->low, 50 * us->low};
+    }
+    return batch;
+  };
+  const auto found =
+      find_best(space.candidates, {}, {.measure = measure, .elapsed_s = [&] { return fake.elapsed_s(); }},
+                {.strategy = Strategy::batches, .share = {.budget_s = 60}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->ranked.front().us.median, best_us);
+}
+
 TEST(Search, OfOneCandidate) {
   const std::vector<Candidate> one = {{"op.only", 1}};
   FakeLaboratory fake({{"op.only", 2.0}});
