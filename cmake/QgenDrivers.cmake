@@ -5,13 +5,11 @@
 #   QGEN_<driver>_VALIDATION    what turns the validation layer on; undefined where there is none
 #   QGEN_<driver>_BOUNDS        instead, for the tests in QGEN_BOUNDS_CHECKED_TESTS: with bounds checks on the device
 #
-# Of another processor than the machine's, the driver is the one in the root of cmake/toolchains, in an emulator.
-set(QGEN_DRIVER_ROOT "")
-if(CMAKE_CROSSCOMPILING)
-  set(QGEN_DRIVER_ROOT "${QGEN_CROSS_ROOT}")
+# Of another processor than the machine's, the driver is the llvmpipe 26 in the root of cmake/toolchains, in an emulator.
+if(NOT CMAKE_CROSSCOMPILING)
+  file(GLOB QGEN_SYSTEM_ICD "/usr/share/vulkan/icd.d/lvp_icd*.json")
+  file(GLOB QGEN_SYSTEM_LAYER "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
 endif()
-file(GLOB QGEN_SYSTEM_ICD "${QGEN_DRIVER_ROOT}/usr/share/vulkan/icd.d/lvp_icd*.json")
-file(GLOB QGEN_SYSTEM_LAYER "${QGEN_DRIVER_ROOT}/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
 set(QGEN_WITH_LAVAPIPE "${QGEN_DEPS}/current/bin/with-lavapipe")
 
 # llvmpipe's tests spend nearly all their time in LLVM, which allocates and frees much memory. Large pages save a tenth.
@@ -21,7 +19,7 @@ set(QGEN_DRIVERS_FOUND "")
 if(QGEN_SYSTEM_ICD)
   list(GET QGEN_SYSTEM_ICD 0 icd)
   list(APPEND QGEN_DRIVERS_FOUND llvmpipe22)
-  set(QGEN_llvmpipe22_WRAPPER ${CMAKE_CROSSCOMPILING_EMULATOR})
+  set(QGEN_llvmpipe22_WRAPPER "")
   set(QGEN_llvmpipe22_ENVIRONMENT "VK_DRIVER_FILES=${icd}" "VK_ICD_FILENAMES=${icd}"
       "VK_LOADER_LAYERS_DISABLE=~implicit~" ${QGEN_LLVM_ENVIRONMENT})
   if(QGEN_SYSTEM_LAYER)
@@ -46,6 +44,13 @@ if(EXISTS "${QGEN_WITH_LAVAPIPE}" AND NOT CMAKE_CROSSCOMPILING)
   endif()
   # 1.4.309, which knows cooperative matrices. Core checks only: its GPU-assisted mode aborts on this driver.
   set(QGEN_llvmpipe26_VALIDATION "QGEN_VALIDATION=1")
+endif()
+if(CMAKE_CROSSCOMPILING AND EXISTS "${QGEN_CROSS_ROOT}/lavapipe/icd/lvp.json")
+  set(icd "${QGEN_CROSS_ROOT}/lavapipe/icd/lvp.json")
+  list(APPEND QGEN_DRIVERS_FOUND llvmpipe26)
+  set(QGEN_llvmpipe26_WRAPPER ${CMAKE_CROSSCOMPILING_EMULATOR})
+  set(QGEN_llvmpipe26_ENVIRONMENT "VK_DRIVER_FILES=${icd}" "VK_ICD_FILENAMES=${icd}"
+      "VK_LOADER_LAYERS_DISABLE=~implicit~")
 endif()
 if(NOT QGEN_DRIVERS_FOUND)
   set(QGEN_DRIVERS_FOUND loader)

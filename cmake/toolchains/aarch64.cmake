@@ -18,4 +18,4 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 # It also contains the shared libraries that others need.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${QGEN_CROSS_ROOT}/usr/lib/aarch64-linux-gnu")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "${CMAKE_EXE_LINKER_FLAGS_INIT}")
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L "${QGEN_CROSS_ROOT}")
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L "${QGEN_CROSS_ROOT}/lavapipe")  # with the newer C library

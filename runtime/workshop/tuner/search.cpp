@@ -209,9 +209,12 @@ class Search {
   }
   double left_s() const { return budget_s_ - laboratory_.elapsed_s(); }
   // Of a final round of so many. Its kernels are verified already, and verifying may take most of a first measurement.
-  double final_s(size_t count) const {
+  double final_s(size_t count, uint32_t replays = kReplaysOfFinal) const {
     const double each_s = timing_s_ > 0 ? timing_s_ : pace_.each_s;
-    return kPolicy.finalist_cost * static_cast<double>(count) * each_s;
+    // The looks and the pass that is not counted take as long as the replays of a first measurement.
+    const double part =
+        static_cast<double>(kPolicy.first_replays + replays) / (kPolicy.first_replays + kReplaysOfFinal);
+    return kPolicy.finalist_cost * part * static_cast<double>(count) * each_s;
   }
   // Whether so many more can be measured, and the last stage. Without a final of two at least, noise would choose.
   bool fits(size_t count) const {
@@ -236,7 +239,7 @@ class Search {
     const auto prospects = expected_best(first_count());
     if (prospects.empty()) return std::monostate{};
     expect_after(prospects);
-    return measure(ids_of(prospects), false);
+    return measure(ids_of(prospects), kPolicy.first_replays);
   }
 
   // As many of them as fit; whether any did.
@@ -244,7 +247,7 @@ class Search {
     while (!prospects.empty() && !fits(prospects.size())) prospects.pop_back();
     if (prospects.empty()) return false;
     expect_after(prospects);
-    if (Done measured = measure(ids_of(prospects), false); !measured) return measured.error();
+    if (Done measured = measure(ids_of(prospects), kPolicy.first_replays); !measured) return measured.error();
     return true;
   }
 
@@ -262,11 +265,11 @@ class Search {
     return ids;
   }
 
-  Done measure(const std::vector<std::string>& ids, bool is_final) {
+  Done measure(const std::vector<std::string>& ids, uint32_t replays) {
     const double began = laboratory_.elapsed_s();
+    const bool is_final = is_final_round(replays);
     // In the final nothing counts but those that meet there.
-    const auto batch =
-        laboratory_.measure(ids, is_final ? kReplaysOfFinal : kPolicy.first_replays, is_final ? 0 : best_us());
+    const auto batch = laboratory_.measure(ids, replays, is_final ? 0 : best_us());
     if (!batch) return batch.error();
     ++rounds_;
     if (is_final && std::ranges::any_of(batch->us, [](const auto& us) { return us.has_value(); })) {
@@ -342,9 +345,9 @@ class Search {
     return std::monostate{};
   }
 
-  // The best few for longer: as many as the budget has time for. One of several meets nobody. The first two come with
-  // the earlier announced choice, and with the choice by estimates, so that they are compared under the same
-  // conditions.
+  // The best few for longer: as many as the budget has time for. One of several meets nobody, so two meet for a shorter
+  // time instead. The first two come with the earlier announced choice, and with the choice by estimates, so that they
+  // are compared under the same conditions.
   Done finish() {
     std::vector<std::string> ids;
     const auto add = [&](const std::string& id) {
@@ -359,9 +362,10 @@ class Search {
                              : std::ranges::find(measured_, prospects_.front().candidate->id, &Measured::id);
     if (untuned != measured_.end()) add(untuned->id);
     for (const std::string& id : sorted) add(id);
-    while (!ids.empty() && final_s(ids.size()) > left_s()) ids.pop_back();
-    if (ids.empty() || (ids.size() == 1 && measured_.size() > 1)) return std::monostate{};
-    return measure(ids, true);
+    while (ids.size() > 2 && final_s(ids.size()) > left_s()) ids.pop_back();
+    const uint32_t replays = final_s(ids.size()) <= left_s() ? kReplaysOfFinal : kLeastReplaysOfFinal;
+    if (ids.empty() || final_s(ids.size(), replays) > left_s()) return std::monostate{};
+    return measure(ids, replays);
   }
 
   std::vector<std::string> best(size_t count) const {

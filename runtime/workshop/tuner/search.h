@@ -47,8 +47,9 @@ struct Batch {
   double compiling_s = 0, verifying_s = 0;         // of the time that it took
 };
 
-// Of each candidate of the final round; other rounds have fewer.
-constexpr uint32_t kReplaysOfFinal = 60;
+// Of each candidate of the final round; other rounds have fewer. A final round has the least if the budget is short.
+constexpr uint32_t kReplaysOfFinal = 60, kLeastReplaysOfFinal = 20;
+constexpr bool is_final_round(uint32_t replays) { return replays >= kLeastReplaysOfFinal; }
 
 // Measures candidates. One that got no time is not requested again.
 struct Laboratory {

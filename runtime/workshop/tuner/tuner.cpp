@@ -227,7 +227,7 @@ Done Tuner::verify(std::vector<std::string> ids) {
 
 // Together; where that fails, each alone, by another worker.
 Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times) {
-  const uint32_t chains = replays == kReplaysOfFinal ? kChainsOfFinal : kChains;
+  const uint32_t chains = is_final_round(replays) ? kChainsOfFinal : kChains;
   const Json command = {{"do", "time"},     {"ids", ids},           {"replays", replays},
                         {"chains", chains}, {"is_cold", is_cold()}, {"best_us", best_us}};
   const auto reply = ask(command, told_as("time"));
@@ -327,7 +327,7 @@ Expected<Batch> Tuner::measure(std::span<const std::string> asked, uint32_t repl
     batch.verifying_s = seconds_since(began);
   }
   Times times;
-  const bool is_final = replays == kReplaysOfFinal;
+  const bool is_final = is_final_round(replays);
   if (is_final) {
     if (Done noted = note_base(); !noted) return noted.error();
   }

@@ -69,7 +69,7 @@ class FakeLaboratory {
     elapsed_s_ += batch.compiling_s + batch.verifying_s;
     for (const std::string& id : ids) {
       asked.push_back(id);
-      elapsed_s_ += each_s_ * (replays > 10 ? 2 : 1);
+      elapsed_s_ += each_s_ * (is_final_round(replays) ? 2.0 * (10 + replays) / (10 + kReplaysOfFinal) : 1);
       const auto time = times_.find(id);
       batch.us.push_back(time == times_.end()
                              ? std::nullopt
@@ -242,8 +242,7 @@ TEST(Search, AnnouncesWhatTheStoreChooses) {
         for (size_t i = 0; i < ids.size(); ++i) {
           const double us = load * batch->us[i]->median;
           batch->us[i] = measure::Spread{us, us, us, replays};
-          rows.push_back(
-              {"op n=1", ids[i], 1, us, us, us, "2026-11-26", "", false, replays == kReplaysOfFinal, replays});
+          rows.push_back({"op n=1", ids[i], 1, us, us, us, "2026-11-26", "", false, is_final_round(replays), replays});
         }
         EXPECT_TRUE(store->add(device, "name: A", rows));
         return batch;
@@ -329,6 +328,25 @@ TEST(Search, KeepsTimeForAFinal) {
   }
 }
 
+// If the first batch took nearly all the time, the final round is a short one.
+TEST(Search, HasAShortFinalInALittleTime) {
+  const Space space;
+  FakeLaboratory fake(space.times, 0.15);
+  fake.verifying_s = 0.9;
+  uint32_t most_replays = 0;
+  const auto measure = [&](std::span<const std::string> ids, uint32_t replays, double) {
+    most_replays = std::max(most_replays, replays);
+    return fake.measure(ids, replays);
+  };
+  const auto found =
+      find_best(space.candidates, {}, {.measure = measure, .elapsed_s = [&] { return fake.elapsed_s(); }},
+                {.share = {.budget_s = 5}});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->ranked.front().is_final);
+  EXPECT_EQ(most_replays, kLeastReplaysOfFinal);
+  EXPECT_LE(fake.elapsed_s(), 5);
+}
+
 // Other programs interrupt most runs of the fastest kernels in their short round. They still meet in the final round.
 TEST(Search, TakesInterruptedKernelsToTheFinal) {
   const Space space;
@@ -337,7 +355,7 @@ TEST(Search, TakesInterruptedKernelsToTheFinal) {
   const auto measure = [&](std::span<const std::string> ids, uint32_t replays, double) {
     auto batch = fake.measure(ids, replays);
     for (auto& us : batch->us) {
-      const bool is_interrupted = replays != kReplaysOfFinal && us->low < 1.2 * best_us;
+      const bool is_interrupted = !is_final_round(replays) && us->low < 1.2 * best_us;
       if (is_interrupted) us = measure::Spread{20 * us->low, us->low, 50 * us->low};
     }
     return batch;
