@@ -223,6 +223,11 @@ size_t most_unnamed() {
 
 }  // namespace
 
+Error in_file(const std::string& path, Error error) {
+  error.message = fmt::format("{}: {}", printable(path), error.message);
+  return error;
+}
+
 // ---- reading --------------------------------------------------------------------------------------------------------
 
 Done check_is_file(const std::string& path) {

@@ -32,6 +32,10 @@ namespace qgen {
 // socket or device is refused, since it may have no end. So is a file larger than `most_bytes`.
 Expected<std::string> read_file(const std::string& path, size_t most_bytes = std::numeric_limits<size_t>::max());
 
+// An error about what is in a file, with the file's name before it: "model.onnx: it has no nodes". For the contents
+// alone: the errors of this header name their path.
+Error in_file(const std::string& path, Error error);
+
 // Whether it is a regular file, also through links. A file that another library opens is checked so: SQLite would wait
 // for a pipe without end.
 Done check_is_file(const std::string& path);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/files.h"
 #include "operators.h"
 #include "runtime/c/objects.h"
 #include "runtime/models/onnx/import.h"
@@ -21,7 +22,7 @@ Done load_generator(qgen_device& device, const char* path, int64_t capacity, qge
   if (!imported) return imported.error();
   auto made = graph::Generator::create(device.on->context, generated::operators::entries(), std::move(imported->graph),
                                        {.capacity = capacity});
-  if (!made) return made.error();
+  if (!made) return in_file(path, made.error());
   return give(generator, qgen_generator{device.on, *std::move(made)});
 }
 
@@ -46,7 +47,7 @@ qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t cap
                               qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!device || !path || !generator) return is_null(!device ? "device" : !path ? "path" : "generator");
-    return of_file(path, load_generator(*device, path, capacity, generator));
+    return load_generator(*device, path, capacity, generator);
   });
 }
 

@@ -81,13 +81,15 @@ bool is_our_file(const std::string& path) {
 
 Done load_our_file(qgen_device& device, const std::string& path, qgen_model** model) {
   const auto file = read_file(path);
-  return file ? load_ours(device, std::as_bytes(std::span(*file)), model) : Done(file.error());
+  if (!file) return file.error();
+  const Done done = load_ours(device, std::as_bytes(std::span(*file)), model);
+  return done ? done : in_file(path, done.error());
 }
 
 Done load(qgen_device& device, const std::string& path, qgen_model** model) {
   if (Done file = check_is_file(path); !file) return file;
-  return of_file(path, is_our_file(path) ? load_our_file(device, path, model)
-                                         : load_imported(device, onnx::import_model(path), model));
+  return is_our_file(path) ? load_our_file(device, path, model)
+                           : load_imported(device, onnx::import_model(path), model);
 }
 
 struct Inputs {

@@ -123,14 +123,6 @@ Done give(T** into, T value) {
 
 inline Error is_null(const char* what) { return refused(std::string(what) + " is null"); }
 
-// An error names the file of a model.
-inline Done of_file(const std::string& path, Done done) {
-  if (done || done.error().message.starts_with(path)) return done;
-  Error error = done.error();
-  error.message = path + ": " + error.message;
-  return error;
-}
-
 Expected<DType> dtype_of(const char* name);
 Expected<Shape> shape_of(size_t rank, const int64_t* sides);
 // With its data, if it has any.

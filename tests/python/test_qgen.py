@@ -254,6 +254,16 @@ class TestGenerator(unittest.TestCase):
             generator.generate(self.PROMPTS[:1], max_tokens=6)
         self.assertIn("the cache is full", caught.exception.message)
 
+    def test_a_file_is_named_once(self):
+        for load in (qgen.Generator, qgen.Model):
+            with self.assertRaises(qgen.NotFound) as caught: load("nope")
+            self.assertEqual(caught.exception.message, "cannot read nope: No such file or directory")
+        with tempfile.NamedTemporaryFile(prefix="attribute", dir=".") as file:
+            name = os.path.basename(file.name)
+            for load in (qgen.Generator, qgen.Model):
+                with self.assertRaises(qgen.Error) as caught: load(name)
+                self.assertEqual(caught.exception.message.count(name), 1)
+
     def test_a_model_that_is_none(self):
         with self.assertRaises(qgen.Error) as caught:
             qgen.Generator(MODEL)

@@ -181,7 +181,7 @@ TEST_F(Watch, AnotherInterfaceIsRefused) {
   run_example();
   replace_in(here() / "specs/scale.yaml", "numel: u32", "numel: u32\n  extra: f32");
   replace_in(shader(), "2.0 *", "problem.extra *");
-  wait_for("example.err", "out/kernels.blob: a kernel of 'scale' does not fit this program");
+  wait_for("example.err", "out/kernels.blob: the file's kernel in the place of 'scale");
   EXPECT_EQ(read_text(root_ / "example.out"), "y = 2\n");
 }
 

@@ -48,15 +48,26 @@ class Matcher {
   std::map<uint32_t, uint32_t> by_digest_;
 };
 
+std::string_view id_of(const LibraryInfo& info, uint32_t module) {
+  for (const OperatorInfo* op : info.operators) {
+    const auto kernel = std::ranges::find(op->kernels, module, &KernelInfo::module);
+    if (kernel != op->kernels.end()) return kernel->id;
+  }
+  return "";
+}
+
+// A blob has no ids, but its order is that of the tables. So a kernel of a file that the program lacks has the id of
+// its neighbour: of the kernel that the program has after the same `before`, or in the same place.
+std::string stranger_text(const LibraryInfo& info, uint32_t module, std::optional<uint32_t> before) {
+  if (before) return fmt::format("the file's kernel after '{}'", id_of(info, *before));
+  return fmt::format("the file's kernel in the place of '{}'", id_of(info, module));
+}
+
 bool has_tables_digests(const Blob& blob) {
   for (size_t i = 0; i < blob.module_count(); ++i) {
     if (blob.tables_digest(i) == 0) return false;
   }
   return true;
-}
-
-Error in_file(const std::string& path, const Error& error) {
-  return {error.kind, fmt::format("{}: {}", path, error.message), error.hint};
 }
 
 }  // namespace
@@ -120,19 +131,17 @@ Expected<std::shared_ptr<const Modules>> KernelLibrary::with_modules_of(const Bl
   }
   const Matcher matcher(built_, newer);
   auto modules = std::shared_ptr<Modules>(new Modules(*this->modules()));
+  std::optional<uint32_t> before;  // the program's module of the file's previous one
   for (uint32_t i = 0; i < newer.module_count(); ++i) {
     const auto module = matcher.find(i, newer.tables_digest(i));
     if (!module) {
-      const bool has_same_operators = newer.family_count() == info_.operators.size();
-      const std::string name = has_same_operators
-                                   ? fmt::format("a kernel of '{}'", info_.operators[newer.family_of(i)]->name)
-                                   : fmt::format("the kernel of module {}", i);
-      return Error{Error::Kind::invalid_argument,
-                   fmt::format("{} does not fit this program: the program has no kernel with this id, spec and "
-                               "interface",
-                               name),
-                   "build the program again with the new tables"};
+      const bool has_as_many = newer.module_count() == built_.module_count();
+      return refused(fmt::format("{} does not fit this program: the program has no kernel with this id, spec and "
+                                 "interface",
+                                 stranger_text(info_, i, has_as_many ? std::nullopt : before)),
+                     "build the program again with the new tables");
     }
+    before = module;
     if (newer.module_digest(i) == modules->digest(*module)) continue;
     modules->newer_.erase(*module);
     if (newer.module_digest(i) == built_.module_digest(*module)) continue;

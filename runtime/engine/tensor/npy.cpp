@@ -362,11 +362,7 @@ Expected<HostTensor> load_npy(const std::filesystem::path& path) {
   const auto file = read_file(path.string());
   if (!file) return file.error();
   auto tensor = read_npy(std::as_bytes(std::span(*file)));
-  if (!tensor) {
-    Error named = tensor.error();
-    named.message = fmt::format("{}: {}", path.string(), named.message);
-    return named;
-  }
+  if (!tensor) return in_file(path.string(), tensor.error());
   return tensor;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/files.h"
 #include "runtime/models/onnx/check_model.h"
 #include "runtime/models/onnx/importer.h"
 #include "runtime/models/onnx/join_functions.h"
@@ -161,10 +162,8 @@ Expected<Imported> import_model(const std::filesystem::path& file, const ImportO
   auto model = load_model(file, options.limits);
   if (!model) return model.error();
   auto imported = import_model(*std::move(model), options);
-  if (imported) return imported;
-  Error error = imported.error();
-  error.message = fmt::format("{}: {}", file.string(), error.message);
-  return error;
+  if (!imported) return in_file(file.string(), imported.error());
+  return imported;
 }
 
 }  // namespace qgen::onnx

@@ -255,10 +255,8 @@ Expected<Model> load_model(const std::filesystem::path& file, const ReadLimits& 
   if (!bytes) return bytes.error();
   const auto parent = file.parent_path();
   auto model = read_model(std::as_bytes(std::span(*bytes)), {parent.empty() ? "." : parent, limits});
-  if (model) return model;
-  Error error = model.error();
-  error.message = fmt::format("{}: {}", file.string(), error.message);
-  return error;
+  if (!model) return in_file(file.string(), model.error());
+  return model;
 }
 
 }  // namespace qgen::onnx

@@ -28,7 +28,7 @@ Expected<Loaded> load_compiled(const Arguments& arguments) {
   if (arguments.command == Command::generate)
     return refused(fmt::format("{} is a compiled model, and has no states", arguments.model), "give the ONNX file");
   auto compiled = graph::read_compiled(std::as_bytes(std::span(*bytes)));
-  if (!compiled) return refused(fmt::format("{}: {}", file.string(), compiled.error().message), compiled.error().hint);
+  if (!compiled) return in_file(file.string(), compiled.error());
   Loaded loaded{.graph = compiled->graph, .compiled = *std::move(compiled)};
   loaded.parse_ms = watch.lap_ms();
   return loaded;
@@ -75,7 +75,7 @@ Expected<Loaded> load_onnx(const Arguments& arguments, bool fuses) {
     auto bound = onnx::import_model(*model, options);
     if (bound || stated->are_complete) imported = std::move(bound);
   }
-  if (!imported) return refused(fmt::format("{}: {}", file.string(), imported.error().message), imported.error().hint);
+  if (!imported) return in_file(file.string(), imported.error());
   Loaded loaded{.graph = std::move(imported->graph), .parse_ms = parse_ms, .fuse_ms = watch.lap_ms()};
   loaded.notes = onnx::texts_of(imported->notes);
   for (const onnx::ValueInfo& input : model->graph.inputs) loaded.left_out.insert(input.name);

@@ -49,9 +49,7 @@ Expected<int> run_fixed(const Program& program, const Arguments& arguments) {
   const auto file = read_file(arguments.model);
   if (!file) return file.error();
   const auto bytes = std::as_bytes(std::span(*file));
-  const auto about = [&](const Error& error) {
-    return Error{error.kind, fmt::format("{}: {}", arguments.model, error.message), error.hint};
-  };
+  const auto about = [&](const Error& error) { return in_file(arguments.model, error); };
   const auto parts = graph::read_fixed(bytes);
   if (!parts) return about(parts.error());
   const graph::Graph doors = doors_of(parts->front());

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "common/files.h"
 #include "common/json/write.h"
 #include "common/text.h"
 #include "runtime/workshop/model/commands.h"
@@ -71,7 +72,7 @@ Expected<int> check_support(const Arguments& arguments) {
     auto bound = onnx::check_support(*model, options);
     if (bound && (stated->are_complete || bound->lacks.empty())) support = std::move(bound);
   }
-  if (!support) return refused(fmt::format("{}: {}", arguments.model, support.error().message), support.error().hint);
+  if (!support) return in_file(arguments.model, support.error());
   fmt::print("{}", arguments.is_json ? json_of(arguments.model, *support) : text_of(arguments.model, *support));
   return support->lacks.empty() ? runner::kDone : runner::kCasesFailed;
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // KernelLibrary::reload(): which files it takes, what changes then, and every reason to refuse one.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -129,14 +130,19 @@ TEST_F(Reload, RefusesOtherTables) {
   newer[8].tables = 999;
   write(blob_of(newer));
   EXPECT_TEXT(refusal(library),
-              "out/kernels.blob: a kernel of 'multiply' does not fit this program: the program has no kernel with this "
-              "id, spec and interface\n"
+              "out/kernels.blob: the file's kernel in the place of 'multiply.subgroup' does not fit this program: the "
+              "program has no kernel with this id, spec and interface\n"
               "  hint: build the program again with the new tables");
   EXPECT_EQ(word(library, 2), 2u) << "all of a file or nothing";
   newer = rows();
   newer.push_back({10, 110});
   write(blob_of(newer));
-  EXPECT_NE(refusal(library).find("'multiply' does not fit"), std::string::npos) << "one kernel more";
+  EXPECT_NE(refusal(library).find("the file's kernel after 'multiply.workgroup' does not fit"), std::string::npos)
+      << "one kernel more";
+  write(blob_of({{0, 999}}));
+  EXPECT_NE(refusal(library).find(fmt::format("the file's kernel in the place of '{}' does not fit", kernel(0).id)),
+            std::string::npos)
+      << "a file of other specs";
 }
 
 TEST_F(Reload, RefusesFilesThatSayNothingOfTables) {
