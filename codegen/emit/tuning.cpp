@@ -247,14 +247,14 @@ CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& fi
     const auto [fault, is_new] = faults.try_emplace(row.problem);
     if (is_new) fault->second = finder.fault_of_key(row.problem);
     if (!fault->second.empty()) {
-      if (checked.impossible++ == 0) checked.first_impossible = place_in(file, row.problem) + fault->second;
+      checked.impossible.add(place_in(file, row.problem) + fault->second);
       continue;
     }
     const auto kernels = finder.find(operator_of(row.problem), row.kernel);
     if (!kernels) {
-      ++checked.unknown;
+      checked.unknown.add(row.kernel);
     } else if (digest_of(*kernels, row.kernel.find('(') != std::string::npos, families) != row.digest) {
-      ++checked.changed;
+      checked.changed.add(row.kernel);
     } else {
       checked.rows.push_back({&row, *kernels});
     }
@@ -281,13 +281,16 @@ std::string to_text(const CheckedTuning& tuning) {
   const auto count = [](size_t number) { return fmt::format("{} time{}", number, number == 1 ? "" : "s"); };
   std::string text = fmt::format("tuning of {}: {}, {:.1f} kB of tables", tuning.file->device.name,
                                  count(tuning.rows.size()), static_cast<double>(table_bytes(tuning)) / 1000);
-  if (tuning.changed != 0)
-    text += fmt::format("; {} left out, of kernels that have changed since", count(tuning.changed));
-  if (tuning.impossible != 0) {
-    text += fmt::format("; {} left out, of problems that do not exist, the first in {}", count(tuning.impossible),
-                        tuning.first_impossible);
+  const auto tell = [&](const tuning::LeftOut& rows, std::string_view why) {
+    if (rows.rows == 0) return;
+    text += fmt::format("; {} left out, of kernels that {}, the first of '{}'", count(rows.rows), why, rows.first);
+  };
+  tell(tuning.changed, "have changed since");
+  if (tuning.impossible.rows != 0) {
+    text += fmt::format("; {} left out, of problems that do not exist, the first in {}", count(tuning.impossible.rows),
+                        tuning.impossible.first);
   }
-  if (tuning.unknown != 0) text += fmt::format("; {} left out, of kernels that do not exist", count(tuning.unknown));
+  tell(tuning.unknown, "do not exist");
   return text;
 }
 

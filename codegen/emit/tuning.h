@@ -34,10 +34,10 @@ struct CheckedTuning {
   std::string name;  // of the file, without folder and ending: "nvidia-h200"
   const tuning::TuningFile* file = nullptr;
   std::vector<CheckedRow> rows = {};  // by problem, then time
-  size_t unknown = 0;                 // rows of unknown choices
-  size_t changed = 0;                 // rows of choices whose SPIR-V is another now
-  size_t impossible = 0;              // rows of problems that their operator cannot have
-  std::string first_impossible = {};  // "line 12: the key of a problem of 'x' has no value of 'numel': '-5'"
+  tuning::LeftOut unknown = {};       // rows of unknown choices
+  tuning::LeftOut changed = {};       // rows of choices whose SPIR-V is another now
+  // Rows of problems that their operator cannot have: "line 12: the key of a problem of 'x' has ...".
+  tuning::LeftOut impossible = {};
 };
 
 CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& file, std::span<const Family> families);
@@ -45,8 +45,8 @@ CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& fi
 // The bytes that its tables add to a 64-bit program: texts, each once, and the index.
 uint64_t table_bytes(const CheckedTuning& tuning);
 
-// "tuning of NVIDIA H200: 812 times, 61.2 kB of tables; 3 times left out, of kernels that have changed since; 1 time
-// left out, of kernels that there are not"
+// "tuning of NVIDIA H200: 812 times, 61.2 kB of tables; 3 times left out, of kernels that have changed since, the
+// first of 'scale.vec4'; 1 time left out, of kernels that do not exist, the first of 'scale.vec8'"
 std::string to_text(const CheckedTuning& tuning);
 
 }  // namespace qgen::emit

@@ -490,7 +490,8 @@ std::string fault_of_numbers(const Statement& query) {
 // Adds rows to their problems, except rows of quarantined kernels. A row that no measurement can be is a fault.
 // SQLite's result.
 int take_rows(Statement& query, const std::string& file, const QuarantinedKernels& is_bad, Problems& problems,
-              std::vector<std::string>& faults) {
+              StoredRows& found) {
+  std::vector<std::string>& faults = found.faults;
   int result = query.step();
   for (; result == SQLITE_ROW; result = query.step()) {
     const auto problem = problems.find(query.integer(0));
@@ -508,7 +509,9 @@ int take_rows(Statement& query, const std::string& file, const QuarantinedKernel
     if (const std::string fault = fault_of(row); !fault.empty()) {
       faults.push_back(fmt::format("row {} of '{}', of '{}' and '{}', is no measurement: {}", query.integer(11), file,
                                    shortened(row.problem), shortened(row.kernel), fault));
-    } else if (!is_bad.contains({row.kernel, row.digest})) {
+    } else if (is_bad.contains({row.kernel, row.digest})) {
+      found.quarantined.add(row.kernel);
+    } else {
       problem->second.rows.push_back(std::move(stored));
     }
   }
@@ -552,9 +555,7 @@ Expected<StoredRows> Store::read(const DeviceKey& device, const RowsOf& which) {
   const std::string columns = fmt::format(
       "problem, kernel, digest, us, low_us, high_us, date, statistics, {}, {}, {}, id, {}", state_->column("is_cold"),
       state_->column("final_round"), state_->column("samples"), state_->column("lost_clock"));
-  const auto take = [&](Statement& query) {
-    result = take_rows(query, state_->shown_path(), is_bad, problems, found.faults);
-  };
+  const auto take = [&](Statement& query) { result = take_rows(query, state_->shown_path(), is_bad, problems, found); };
   if (is_all && result == SQLITE_DONE) {
     Statement query =
         state_->prepare(fmt::format("SELECT {} FROM measurement NOT INDEXED WHERE device = ? ORDER BY id", columns));
@@ -604,6 +605,17 @@ Expected<std::vector<StoredDevice>> Store::devices() {
   }
   if (result != SQLITE_DONE) return state_->error("cannot read");
   return devices;
+}
+
+Expected<LeftOut> Store::orphans() {
+  if (!state_) return moved_from("store");
+  Statement query = state_->prepare(
+      "SELECT count(*), min(id) FROM measurement WHERE device NOT IN (SELECT id FROM device) OR problem NOT IN (SELECT "
+      "id FROM problem)");
+  if (query.step() != SQLITE_ROW) return state_->error("cannot read");
+  if (query.integer(0) == 0) return LeftOut{};
+  return LeftOut{static_cast<size_t>(query.integer(0)),
+                 fmt::format("row {} of the table 'measurement'", query.integer(1))};
 }
 
 Done Store::quarantine(const DeviceKey& device, std::string_view profile, const Quarantined& kernel) {

@@ -68,6 +68,7 @@ struct RowsOf {
 struct StoredRows {
   std::vector<TunedRow> rows;       // by order_of()
   std::vector<std::string> faults;  // a sentence for each row that is no measurement, and is left out
+  LeftOut quarantined = {};
 };
 
 class Store {
@@ -91,6 +92,9 @@ class Store {
   // The same for all problems, without remarks about omitted rows.
   Expected<std::vector<TunedRow>> rows(const DeviceKey& device);
   Expected<std::vector<StoredDevice>> devices();  // in the order in which they came
+  // The rows whose device or problem the file lacks, so that no read() has them. The first: "row 7 of the table
+  // 'measurement'".
+  Expected<LeftOut> orphans();
 
   Done quarantine(const DeviceKey& device, std::string_view profile, const Quarantined& kernel);
   Expected<std::vector<Quarantined>> quarantined(const DeviceKey& device);

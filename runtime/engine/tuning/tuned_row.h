@@ -5,8 +5,10 @@
 // compiles them into its tables.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -32,6 +34,15 @@ struct TunedRow {
   double clock = 1;
 
   friend bool operator==(const TunedRow&, const TunedRow&) = default;
+};
+
+// Rows that are left out for one reason.
+struct LeftOut {
+  size_t rows = 0;
+  std::string first;  // its kernel, or where it is
+  void add(std::string_view one) {
+    if (rows++ == 0) first = one;
+  }
 };
 
 // The one order of rows, by which all choose, list and export: by problem, then times of the final round, then by time.

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -28,6 +29,7 @@
 namespace qgen::tuner {
 namespace {
 
+using tuning::LeftOut;
 using tuning::Store;
 using tuning::StoredDevice;
 using tuning::TunedRow;
@@ -61,9 +63,18 @@ void warn(const Program& program, const std::vector<std::string>& faults) {
     print_log("{}: warning: {}; left out\n", program.library.name, faults[i]);
   }
   if (faults.size() > kMostWarnings) {
-    print_log("{}: warning: {} more rows are left out for similar reasons\n", program.library.name,
+    print_log("{}: warning: {} more are left out for similar reasons\n", program.library.name,
               faults.size() - kMostWarnings);
   }
+}
+
+std::string times_text(size_t count) { return fmt::format("{} time{}", count, count == 1 ? "" : "s"); }
+
+// One line for one reason: "2 times are left out, of operators that this program lacks; the first is of 'sum'".
+void tell_left_out(const Program& program, const LeftOut& left_out, std::string_view why) {
+  if (left_out.rows == 0) return;
+  print_log("{}: note: {} {} left out, {}; the first is {}\n", program.library.name, times_text(left_out.rows),
+            left_out.rows == 1 ? "is" : "are", why, left_out.first);
 }
 
 // Why its operator cannot have a problem of this key. None: it can, or the library lacks the operator.
@@ -124,15 +135,31 @@ Expected<TuningFile> load_checked(const std::string& path, const Program& progra
   return file;
 }
 
-// A store may serve several programs: rows of operators that this one lacks belong to another. How many there were.
-size_t drop_foreign(std::vector<TunedRow>& rows, const KernelLibrary& library) {
-  return std::erase_if(rows, [&](const TunedRow& row) { return !library.find(operator_of(row.problem)); });
+// A store may serve several programs: rows of operators that this one lacks belong to another.
+void drop_foreign(std::vector<TunedRow>& rows, const KernelLibrary& library, LeftOut& foreign) {
+  std::erase_if(rows, [&](const TunedRow& row) {
+    const std::string_view op = operator_of(row.problem);
+    const bool is_foreign = !library.find(op);
+    if (is_foreign) foreign.add(fmt::format("of '{}'", op));
+    return is_foreign;
+  });
 }
 
-void tell_foreign(const Program& program, size_t count) {
-  if (count == 0) return;
-  print_log("{}: note: {} time{} of operators that this program lacks {} left out\n", program.library.name, count,
-            count == 1 ? "" : "s", count == 1 ? "is" : "are");
+bool is_of_this_library(const TunedRow& row, const KernelLibrary& library) {
+  const OperatorInfo* op = library.find(operator_of(row.problem));
+  return op && digest_of(*op, row.kernel, library) == row.digest;
+}
+
+// How many rows the program chooses by. A line counts the others: they are kept, for programs with their kernels.
+size_t count_used(const Program& program, const std::vector<TunedRow>& rows, const KernelLibrary& library) {
+  LeftOut unused;
+  for (const TunedRow& row : rows) {
+    if (!is_of_this_library(row, library)) unused.add(row.kernel);
+  }
+  if (unused.rows > 0)
+    print_log("{}: note: {} more {} of kernels that this program lacks or that changed since; the first is '{}'\n",
+              program.library.name, times_text(unused.rows), unused.rows == 1 ? "is" : "are", unused.first);
+  return rows.size() - unused.rows;
 }
 
 Error no_times(const Store& store, const Arguments& arguments, const std::vector<std::string>& operators) {
@@ -149,11 +176,16 @@ Expected<std::vector<TuningFile>> stored_files(Store& store, const Program& prog
   if (!devices) return devices.error();
   const std::vector<std::string> operators = specs_of(program, arguments.operators);
   std::vector<TuningFile> files;
-  size_t foreign = 0;
+  const auto orphans = store.orphans();
+  if (!orphans) return orphans.error();
+  tell_left_out(program, *orphans, "of a device or a problem that the store lacks");
+  LeftOut foreign;
   for (const StoredDevice& stored : *devices) {
     auto device = profiles::read_device(stored.profile, "the store");
     if (!device) {
-      warn(program, {tuning::fault_of_profile(stored)});
+      const auto rows = store.rows(stored.key);
+      if (!rows) return rows.error();
+      warn(program, {fmt::format("{}, and {}", tuning::fault_of_profile(stored), times_text(rows->size()))});
       continue;
     }
     const auto names = {device->name, uuid_text(device->device_uuid)};
@@ -164,12 +196,14 @@ Expected<std::vector<TuningFile>> stored_files(Store& store, const Program& prog
     if (!found) return found.error();
     std::vector<TunedRow>& rows = found->rows;
     keep_operators(rows, operators);
-    foreign += drop_foreign(rows, library);
+    drop_foreign(rows, library, foreign);
     std::ranges::move(drop_impossible(rows, library), std::back_inserter(found->faults));
     warn(program, found->faults);
+    const LeftOut quarantined{found->quarantined.rows, fmt::format("of '{}'", found->quarantined.first)};
+    tell_left_out(program, quarantined, fmt::format("of kernels that are quarantined on {}", device->name));
     if (!rows.empty()) files.push_back({*std::move(device), std::move(rows)});
   }
-  tell_foreign(program, foreign);
+  tell_left_out(program, foreign, "of operators that this program lacks");
   if (files.empty()) return no_times(store, arguments, operators);
   return files;
 }
@@ -227,11 +261,6 @@ std::string file_name_of(const DeviceProfile& device, std::span<const TuningFile
 
 // ---- what was gained ------------------------------------------------------------------------------------------------
 
-bool is_of_this_library(const TunedRow& row, const KernelLibrary& library) {
-  const OperatorInfo* op = library.find(operator_of(row.problem));
-  return op && digest_of(*op, row.kernel, library) == row.digest;
-}
-
 // In lines of 100 columns.
 std::string key_text(const std::string& key) { return fmt::format("  {}\n", wrapped(key, 6, 100)); }
 
@@ -267,8 +296,6 @@ std::map<std::string, size_t> drop_changed(std::vector<TunedRow>& rows, const Ke
   return changed;
 }
 
-std::string times_text(size_t count) { return fmt::format("{} time{}", count, count == 1 ? "" : "s"); }
-
 void show_file(TuningFile file, const KernelLibrary& library) {
   fmt::print("{} ({} {}): {}\n", file.device.name, file.device.driver_name, file.device.driver_info,
              times_text(file.rows.size()));
@@ -293,8 +320,20 @@ void show_file(TuningFile file, const KernelLibrary& library) {
 }
 
 // A first look's time is not for use by others: it is a single sample, taken to see that a kernel is slow.
-size_t drop_looks(std::vector<TunedRow>& rows) {
-  return std::erase_if(rows, [](const TunedRow& row) { return row.samples == 1; });
+void drop_looks(std::vector<TunedRow>& rows, LeftOut& looks) {
+  std::erase_if(rows, [&](const TunedRow& row) {
+    if (row.samples == 1) looks.add(fmt::format("of '{}'", row.kernel));
+    return row.samples == 1;
+  });
+}
+
+// Of a problem, kernel and cache that a file has twice, the row that merged() keeps.
+void drop_repeated(TuningFile& file, LeftOut& repeated) {
+  std::set<std::tuple<std::string, std::string, bool>> seen;
+  for (const TunedRow& row : file.rows) {
+    if (!seen.emplace(row.problem, row.kernel, row.is_cold).second) repeated.add(fmt::format("of '{}'", row.kernel));
+  }
+  if (repeated.rows > 0) file.rows = tuning::merged(std::move(file.rows), {});
 }
 
 }  // namespace
@@ -317,7 +356,9 @@ Expected<int> export_file(const Program& program, const Arguments& arguments) {
   if (!store) return store.error();
   auto stored = stored_files(*store, program, arguments, *library);
   if (!stored) return stored.error();
-  for (TuningFile& file : *stored) drop_looks(file.rows);
+  LeftOut looks;
+  for (TuningFile& file : *stored) drop_looks(file.rows, looks);
+  tell_left_out(program, looks, "of a single sample each");
   const bool is_folder = std::filesystem::is_directory(arguments.output) || arguments.output.ends_with('/');
   const std::vector<TuningFile> files = is_folder ? by_model(*std::move(stored)) : *std::move(stored);
   if (!is_folder && files.size() > 1) return several_devices(files, "choose one with --device, or name a folder");
@@ -347,10 +388,13 @@ Expected<int> import_files(const Program& program, const Arguments& arguments) {
   }
   auto store = Store::open(store_path(arguments));
   if (!store) return store.error();
-  for (const TuningFile& file : files) {
+  for (TuningFile& file : files) {
+    LeftOut repeated;
+    drop_repeated(file, repeated);
+    tell_left_out(program, repeated, "of a problem and a kernel that the file has twice");
     const Done added = store->add(tuning::device_key(file.device), profiles::to_yaml(file.device), file.rows);
     if (!added) return added.error();
-    fmt::print("{}: {} times\n", file.device.name, file.rows.size());
+    fmt::print("{}: {}\n", file.device.name, times_text(count_used(program, file.rows, *library)));
   }
   return kDone;
 }
@@ -430,6 +474,7 @@ Expected<int> merge_files(const Program& program, const Arguments& arguments) {
   const auto all = merged_files(program, arguments, *library);
   if (!all) return all.error();
   for (const std::string& sentence : all->told) print_log("{}: {}\n", program.library.name, sentence);
+  (void)count_used(program, all->file.rows, *library);
   if (!arguments.decisions.empty()) {
     if (Done written = write_file(arguments.decisions, to_text(all->decisions)); !written) return written.error();
   }
@@ -450,7 +495,7 @@ Expected<int> report_page(const Program& program, const Arguments& arguments) {
   keep_operators(file->rows, specs_of(program, arguments.operators));
   const std::string path = arguments.output.empty() ? "report.html" : arguments.output;
   if (Done written = write_file(path, page_of(report::facts_of(*file, *library))); !written) return written.error();
-  fmt::print("{}: {} times of {}\n", path, file->rows.size(), file->device.name);
+  fmt::print("{}: {} of {}\n", path, times_text(count_used(program, file->rows, *library)), file->device.name);
   return kDone;
 }
 

@@ -92,6 +92,26 @@ TEST_F(StoreTest, TellsColdFromWarm) {
   EXPECT_EQ(comparable(rows), (std::vector{rows[0], cold}));
 }
 
+TEST_F(StoreTest, CountsWhatNoReadHas) {
+  auto store = Store::open(path());
+  ASSERT_TRUE(store) << to_text(store.error());
+  const std::vector<TunedRow> rows = {row("sum n=1", "sum.a", 4), row("sum n=2", "sum.a", 5),
+                                      row("sum n=3", "sum.b", 6)};
+  ASSERT_TRUE(store->add(device_, "name: A", rows));
+  EXPECT_EQ(store->orphans()->rows, 0u);
+  ASSERT_TRUE(store->quarantine(device_, "name: A", {"sum.b", rows[2].digest, "it hangs", "2026-11-23"}));
+  execute(path(), "UPDATE measurement SET device = 77 WHERE id = 2");
+  const auto orphans = store->orphans();
+  ASSERT_TRUE(orphans) << to_text(orphans.error());
+  EXPECT_EQ(orphans->rows, 1u);
+  EXPECT_EQ(orphans->first, "row 2 of the table 'measurement'");
+  const auto read = store->read(device_, {});
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(read->rows, std::vector{rows[0]});
+  EXPECT_EQ(read->quarantined.rows, 1u);
+  EXPECT_EQ(read->quarantined.first, "sum.b");
+}
+
 TEST_F(StoreTest, KeepsTheNewestOfCachesInTurn) {
   std::vector<TunedRow> rows;
   for (const double us : {5.0, 7.0, 6.0, 8.0, 4.0}) {

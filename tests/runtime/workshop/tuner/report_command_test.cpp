@@ -12,6 +12,7 @@
 #include "operators.h"
 #include "registry.h"
 #include "runtime/engine/profiles/device_file.h"
+#include "runtime/engine/selector/select.h"
 #include "runtime/engine/tuning/store.h"
 #include "runtime/engine/tuning/tuning_file.h"
 #include "runtime/workshop/report/work.h"
@@ -228,6 +229,46 @@ TEST_F(ReportTest, MergesFilesOfOneDriver) {
                                                  "before it are of driver 1.0 (version 0x1)"));
   EXPECT_FALSE(std::filesystem::exists(path("m.yaml")));
   EXPECT_TRUE(merge_files(kShipped, {.output = path("m.yaml"), .files = {path("a.yaml"), path("a.yaml")}}));
+}
+
+// What is printed counts the rows by which the program chooses; a line each says what else there was.
+TEST_F(ReportTest, CountsWhatIsKept) {
+  const std::string key = a_real_key();
+  const auto shipped = tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml");
+  ASSERT_TRUE(shipped) << to_text(shipped.error());
+  const auto library = KernelLibrary::open(generated::library());
+  ASSERT_TRUE(library) << to_text(library.error());
+  const auto known = std::ranges::find(shipped->rows, key, &tuning::TunedRow::problem);
+  tuning::TunedRow used = *known, gone = used, foreign = used;
+  used.digest = *digest_of(*library->find("q8ta_linear"), used.kernel, *library);
+  used.is_final = false;
+  gone.kernel = "q8ta_linear.gone";
+  gone.is_final = false;
+  foreign.problem = "shift numel=1";
+  foreign.is_final = false;
+  const tuning::TuningFile file{.device = shipped->device, .rows = {used, used, gone, foreign}};
+  ASSERT_TRUE(write_file(path("a.yaml"), to_yaml(file)));
+  const auto told = [](const auto& command) {
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    const auto done = command();
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    const std::string out = ::testing::internal::GetCapturedStdout();
+    return done ? log + out.substr(0, out.find('\n') + 1) : to_text(done.error());
+  };
+  EXPECT_EQ(told([&] { return import_files(kShipped, {.store = path("a.sqlite"), .files = {path("a.yaml")}}); }),
+            fmt::format("qgen-tune: note: 1 time is left out, of a problem and a kernel that the file has twice; the "
+                        "first is of '{}'\n"
+                        "qgen-tune: note: 2 times more are of kernels that this program lacks or that changed since; "
+                        "the first is 'q8ta_linear.gone'\n"
+                        "NVIDIA H200: 1 time\n",
+                        used.kernel));
+  EXPECT_THAT(told([&] { return show(kShipped, {.store = path("a.sqlite")}); }),
+              AllOf(HasSubstr("qgen-tune: note: 1 time is left out, of operators that this program lacks; the first "
+                              "is of 'shift'\n"),
+                    HasSubstr("): 2 times\n")));
+  EXPECT_THAT(told([&] { return merge_files(kShipped, {.output = path("m.yaml"), .files = {path("a.yaml")}}); }),
+              HasSubstr("2 times more are of kernels that this program lacks"));
 }
 
 // A single sample is no time for others; the store keeps it, so that it is not measured again.
