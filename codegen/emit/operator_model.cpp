@@ -49,6 +49,10 @@ std::string field_names(const spec::Spec& spec) {
   return names.empty() ? "no block: the spec has no problem fields" : one_of(std::move(names));
 }
 
+// Vulkan has no largest size of a workgroup: each device has its own. Of devices/ the largest is that of adreno-660.
+constexpr uint64_t kMostKnownInvocations = 2048;
+constexpr uint64_t kMostInvocations = 32 * kMostKnownInvocations;  // for devices to come
+
 // Collects the faults of one family's kernels. A fault that many share is reported once, for the first.
 class Checker {
  public:
@@ -111,17 +115,44 @@ class Checker {
   // Grids divide by the axis, or record field, named `workgroup`. A module with another workgroup size would silently
   // skip elements. It may be one side of a workgroup with several.
   void check_workgroup(const Kernel& kernel) {
+    const auto rows = specialization_rows(spec_);
+    for (size_t r = 0; r < rows.size() && r < kernel.resources.size(); ++r) check_size(kernel, rows[r], r);
     for (size_t p = 0; p < spec_.parameters.size(); ++p) {
       const auto* value = std::get_if<Integer>(&kernel.variant.values[p]);
       if (!value || !is_workgroup(spec_.parameters[p])) continue;
       for (const auto& row : kernel.resources) check_workgroup(spec_.parameters[p], value->value, row.workgroup);
     }
-    const auto rows = specialization_rows(spec_);
     for (size_t c = 0; c < spec_.specialization.size(); ++c) {
       if (!is_workgroup(spec_.specialization[c])) continue;
       for (size_t r = 0; r < rows.size() && r < kernel.resources.size(); ++r) {
         check_workgroup(spec_.specialization[c], rows[r][c], kernel.resources[r].workgroup);
       }
+    }
+  }
+
+  // No device runs such a kernel, so the selector would refuse it everywhere. The places are the value of `workgroup`, or
+  // the template, which has the size.
+  void check_size(const Kernel& kernel, const std::vector<uint32_t>& row, size_t number) {
+    const auto& sides = kernel.resources[number].workgroup;
+    if (uint64_t{sides[0]} * sides[1] <= kMostInvocations &&
+        uint64_t{sides[0]} * sides[1] * sides[2] <= kMostInvocations)
+      return;
+    Diagnostic& error = report(
+        fmt::format("a kernel has workgroups of {} invocations", fmt::join(sides, " x ")),
+        fmt::format("at most {}; the largest known device takes {}", kMostInvocations, kMostKnownInvocations), "");
+    if (spec_.template_path) error.where = spec_.template_path->where;
+    for (size_t p = 0; p < spec_.parameters.size(); ++p) {
+      const auto* value = std::get_if<Integer>(&kernel.variant.values[p]);
+      if (value) point_at(spec_.parameters[p], value->value, error);
+    }
+    for (size_t c = 0; c < spec_.specialization.size(); ++c) point_at(spec_.specialization[c], row[c], error);
+  }
+
+  static void point_at(const spec::Axis& axis, int64_t number, Diagnostic& error) {
+    if (!is_workgroup(axis)) return;
+    for (const auto& value : axis.values) {
+      const auto* integer = std::get_if<Integer>(&value.value);
+      if (integer && integer->value == number) error.where = value.where;
     }
   }
 

@@ -249,7 +249,8 @@ TEST_F(Emit, TimesOfOtherKernelsAreLeftOut) {
   const CheckedTuning tuning = checked().front();
   EXPECT_TEXT(to_text(tuning),
               "tuning of Example \"GPU\" 1: 4 times, 0.6 kB of tables; 1 time left out, of kernels that have changed "
-              "since; 4 times left out, of kernels that do not exist");
+              "since, the first of 'scale.f32.buffer.exact.vec1.not_fused/workgroup64.unroll2'; 4 times left out, of "
+              "kernels that do not exist, the first of 'row_sum.two_pass(row_sum_partial.first)'");
   std::vector<std::vector<KernelIndex>> kernels;
   for (const CheckedRow& row : tuning.rows) kernels.push_back(row.kernels);
   EXPECT_THAT(kernels, ElementsAre(ElementsAre(KernelIndex{1, 0}, KernelIndex{1, 1}), ElementsAre(KernelIndex{2, 1}),
@@ -371,6 +372,10 @@ const BadKernel kBadKernels[] = {
      "  expected: that many invocations in a workgroup, or in one of its dimensions\n"
      "  hint: declare it in the template: ${local_size(workgroup)}\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
+    {"a workgroup that no device has", [](Kernel& k) { k.resources[2].workgroup = {128, 65536, 65536}; },
+     "specs/scale.yaml:21:19: error: a kernel has workgroups of 128 x 65536 x 65536 invocations\n"
+     "  expected: at most 65536; the largest known device takes 2048\n"
+     "  in variant scale.f16.buffer.fast.vec4.fused\n"},
     {"an unknown constant", [](Kernel& k) { k.interface.specialization[1] = {"tiles", 5, 1}; },
      "specs/scale.yaml: error: specialization constant 'tiles' has constant_id 5, which the spec does not declare\n"
      "  expected: less than 5, the spec's specialization constants\n"
@@ -395,6 +400,13 @@ TEST_F(Emit, AWorkgroupMayHaveSeveralSides) {
     kernel.resources.back().workgroup = {2, 128, 1};
   }
   EXPECT_TRUE(emit(families_, {}, {}));
+}
+
+TEST_F(Emit, TheLargestWorkgroup) {
+  for (Kernel& kernel : families_[2].kernels) kernel.resources.back().workgroup = {128, 512, 1};
+  EXPECT_TRUE(emit(families_, {}, {}));
+  families_[2].kernels.front().resources.back().workgroup = {128, 512, 2};
+  EXPECT_FALSE(emit(families_, {}, {}));
 }
 
 TEST_F(Emit, ARecipeNeedsTheKernelsItNames) {
