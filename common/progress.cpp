@@ -41,12 +41,17 @@ std::string progress_line(std::string_view what, size_t done, size_t total, std:
 
 bool LogRhythm::is_due(std::string_view stage, size_t done, size_t total, Time now) {
   if (stage_ != stage) {
+    if (!stage_.empty()) stage_start_ = now;
     stage_ = stage;
+    elapsed_ = {};
     tenths_ = 0;
   }
   const size_t tenths = total == 0 ? 0 : kLinesOfStage * done / total;
-  if (tenths <= tenths_ || now - last_line_ < kTimeBetweenLines) return false;
+  const auto elapsed = now - stage_start_;
+  const bool has_news = tenths > tenths_ || (total != 0 && elapsed >= 2 * elapsed_);
+  if (!has_news || now - last_line_ < kTimeBetweenLines) return false;
   tenths_ = tenths;
+  elapsed_ = elapsed;
   last_line_ = now;
   return true;
 }

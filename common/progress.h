@@ -13,11 +13,13 @@
 
 namespace qgen {
 
-// Which steps a log has lines of: at most ten lines a stage, with five seconds at least between two.
+// Which steps a log has lines of: one for each tenth of a stage, and one whenever the stage has taken twice as long as at
+// its last line. So a stage of hours has a line after seconds, and some twenty in all. There are five seconds at least
+// between two lines.
 class LogRhythm {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  explicit LogRhythm(Time start) : last_line_(start) {}
+  explicit LogRhythm(Time start) : last_line_(start), stage_start_(start) {}
 
   // Whether to print a line now; if so, the next one is due later.
   bool is_due(std::string_view stage, size_t done, size_t total, Time now);
@@ -25,7 +27,9 @@ class LogRhythm {
  private:
   Time last_line_;
   std::string stage_;
-  size_t tenths_ = 0;  // of the stage, that had a line
+  Time stage_start_;
+  Time::duration elapsed_{};  // in the stage, at its last line
+  size_t tenths_ = 0;         // of the stage, that had a line
 };
 
 class Progress {

@@ -35,7 +35,11 @@ TEST(LogRhythm, HasFewLines) {
   EXPECT_EQ(lines_of(10, 0.4), (std::vector<size_t>{}));       // 4 s in all
   EXPECT_EQ(lines_of(10, 1), (std::vector<size_t>{5, 10}));    // one each five seconds
   EXPECT_EQ(lines_of(3, 60), (std::vector<size_t>{1, 2, 3}));  // few steps, each long
-  EXPECT_EQ(lines_of(1000, 60), (std::vector<size_t>{100, 200, 300, 400, 500, 600, 700, 800, 900, 1000}));
+  EXPECT_EQ(lines_of(1000, 60),
+            (std::vector<size_t>{1, 2, 4, 8, 16, 32, 64, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000}));
+  // Hours: 5 s, 10 s, 20 s, and so on.
+  EXPECT_EQ(lines_of(1'000'000, 0.1).size(), 21u);
+  EXPECT_EQ(lines_of(1'000'000, 0.1).front(), 50u);
 }
 
 TEST(LogRhythm, BeginsAnewWithAStage) {

@@ -3,10 +3,12 @@
 #include "runtime/workshop/model/timing.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "common/progress.h"
 #include "common/stopwatch.h"
 #include "common/time_text.h"
 #include "runtime/workshop/measure/clock.h"
@@ -55,9 +57,10 @@ Done write_inputs(const TimingOptions& options) {
   return options.write_inputs ? options.write_inputs() : Done(std::monostate{});
 }
 
-Expected<Headline> time(Prepared& prepared, uint32_t replays, const TimingOptions& options) {
+Expected<Headline> time(Prepared& prepared, uint32_t replays, const TimingOptions& options, Progress& progress) {
   std::vector<double> device, submit, wall;
   for (uint32_t i = 0; i < replays; ++i) {
+    progress.show("time", i, replays);
     if (Done written = write_inputs(options); !written) return written.error();
     const auto timing = prepared.time();
     if (!timing) return timing.error();
@@ -85,9 +88,11 @@ std::string headline_text(const Headline& times) {
   return line;
 }
 
-Expected<std::vector<std::vector<double>>> profile(Prepared& prepared, uint32_t replays, const TimingOptions& options) {
+Expected<std::vector<std::vector<double>>> profile(Prepared& prepared, uint32_t replays, const TimingOptions& options,
+                                                   Progress& progress) {
   std::vector<std::vector<double>> samples;
   for (uint32_t i = 0; i < replays; ++i) {
+    progress.show("profile", i, replays);
     if (Done written = write_inputs(options); !written) return written.error();
     auto times = prepared.step_times_us();
     if (!times) return times.error();
@@ -105,12 +110,14 @@ Expected<Times> measured_times(Context& context, Prepared& prepared, const Timin
   const Replays replays = replays_of(options);
   fmt::print("{}", timing_text(replays));
   std::fflush(stdout);
-  const auto headline = time(prepared, replays.timed, options);
+  Progress progress(::isatty(STDERR_FILENO) != 0);
+  const auto headline = time(prepared, replays.timed, options, progress);
+  progress.clear();
   if (!headline) return headline.error();
   fmt::print("{}", headline_text(*headline));
   Times times{.device_us = headline->device_us.median, .samples = {}};
   if (replays.profiled == 0) return times;
-  auto profiled = profile(prepared, replays.profiled, options);
+  auto profiled = profile(prepared, replays.profiled, options, progress);
   if (!profiled) return profiled.error();
   times.samples = *std::move(profiled);
   return times;
