@@ -271,9 +271,18 @@ Done Importer::multi_head_attention(const Node& node) {
     heads.push_back(*std::move(known));
   }
   const bool is_causal = node.integer("unidirectional", 0) != 0;
+  const Number queries = heads[0].shape[1], keys = heads[1].shape[are_first[1] ? 2 : 1];
   if (is_causal && past_key) {
-    if (Done same = check_new_keys(heads[0].shape[1], heads[1].shape[are_first[1] ? 2 : 1]); !same) return same;
+    if (Done same = check_new_keys(queries, keys); !same) return same;
   }
+  // ONNX Runtime then masks from the first key on. Only the last of fewer queries than keys sees all keys there, which the
+  // operator's definition does not say.
+  const bool is_known = !queries.is_symbol && !keys.is_symbol;
+  const bool may_be_fewer = is_known ? queries.value < keys.value : !(queries == keys);
+  if (is_causal && !past_key && may_be_fewer)
+    return unsupported(fmt::format("it is unidirectional and has no past, and {} queries may not be fewer than {} keys",
+                                   to_text(queries), to_text(keys)),
+                       is_known ? "" : kHowToNumberSides);
   const bool is_cached = past_key && is_state(node, 6, 1) && is_state(node, 7, 2) && are_first[1] == are_first[2];
   const bool has_state =
       past_key || is_used(order_, node, 1) || is_used(order_, node, 2) || are_first[1] != are_first[2];

@@ -243,6 +243,60 @@ Expected<Window> window_of(const Node& node, std::vector<int64_t> kernel, const 
   return window;
 }
 
+int64_t TransposedWindow::made(size_t axis, int64_t side) const {
+  return (side - 1) * strides[axis] + reach(*this, axis) + more[axis] - before[axis] - after[axis];
+}
+
+namespace {
+
+// How many pixels a transposed convolution removes from both ends of an axis to get the model's size.
+void trim(Window& window, size_t axis, int64_t pixels, int64_t wanted, bool more_at_end) {
+  const int64_t total = std::max<int64_t>(pixels - wanted, 0);
+  window.before[axis] = more_at_end ? total / 2 : total - total / 2;
+  window.after[axis] = total - window.before[axis];
+}
+
+}  // namespace
+
+// auto_pad and output_shape say the number of pixels instead of the padding.
+Expected<TransposedWindow> transposed_window_of(const Node& node, std::vector<int64_t> kernel, const Dims& input,
+                                                int64_t opset) {
+  Node explicit_node = node;
+  const std::string_view way = node.word("auto_pad", "NOTSET");
+  const bool is_same = way == "SAME_UPPER" || way == "SAME_LOWER";
+  if (is_same) explicit_node.attributes.erase("auto_pad");
+  auto plain = window_of(explicit_node, std::move(kernel), input);
+  if (!plain) return plain.error();
+  TransposedWindow window{*std::move(plain), node.integers("output_padding")};
+  const std::vector<int64_t> pixels = node.integers("output_shape");
+  // Where output_shape leaves an odd pixel over, SAME_UPPER alone has it at the end; until opset 10 it alone has not.
+  const bool more_at_end = (way == "SAME_UPPER") == (opset >= 11);
+  std::vector<int64_t>& more = window.more;
+  if (!node.find("output_padding")) more.assign(window.kernel.size(), 0);
+  const auto is_sound = [](int64_t n) { return n >= 0 && n <= kMostInWindow; };
+  if (!std::ranges::all_of(more, is_sound) || !std::ranges::all_of(pixels, is_sound))
+    return refused("output_padding or output_shape has a number below 0 or above 2^30");
+  if (more.size() != window.kernel.size() || (node.find("output_shape") && pixels.size() != more.size()))
+    return refused("output_padding or output_shape has not one number for each dimension of the window");
+  for (size_t i = 0; i < more.size(); ++i) {
+    const Number side = input[i + 2];
+    const bool says_pixels = !pixels.empty() || is_same;
+    if (side.is_symbol && says_pixels)
+      return unsupported("its padding depends on an unknown dimension", kHowToNumberSides);
+    if (side.is_symbol) continue;
+    if (says_pixels) {
+      const int64_t wanted = pixels.empty() ? side.value * window.strides[i] : pixels[i];
+      window.before[i] = window.after[i] = 0;
+      // More than there are is as though output_padding had said it.
+      more[i] += std::max<int64_t>(wanted - window.made(i, side.value), 0);
+      trim(window, i, window.made(i, side.value), wanted, pixels.empty() ? way == "SAME_UPPER" : more_at_end);
+    }
+    if (const int64_t left = window.made(i, side.value); left < 1)
+      return refused(fmt::format("its output would have {} pixels along a dimension", left));
+  }
+  return window;
+}
+
 Expected<Dims> places(const Window& window, const Dims& input, Symbols& symbols) {
   Dims output(input.begin(), input.begin() + 2);
   for (size_t i = 0; i < window.kernel.size(); ++i) {

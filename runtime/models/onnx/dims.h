@@ -76,6 +76,15 @@ struct Window {
 // Attributes strides, dilations, pads, auto_pad and ceil_mode. Errors: lists of other lengths, numbers below 1, padding
 // that depends on a side which is not known (auto_pad).
 Expected<Window> window_of(const Node& node, std::vector<int64_t> kernel, const Dims& input);
+// Of a transposed convolution: the padding is removed from what the input makes, and `more` is added at its end.
+struct TransposedWindow : Window {
+  std::vector<int64_t> more;  // ONNX's output_padding
+
+  int64_t made(size_t axis, int64_t side) const;  // of a side of the input
+};
+// Also with output_shape. `opset`: until 10, the odd pixel that it leaves over is at the other end.
+Expected<TransposedWindow> transposed_window_of(const Node& node, std::vector<int64_t> kernel, const Dims& input,
+                                                int64_t opset);
 // The places of a window along each axis of an image [N, C, ...]; a symbol's are a symbol.
 Expected<Dims> places(const Window& window, const Dims& input, Symbols& symbols);
 

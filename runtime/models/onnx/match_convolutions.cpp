@@ -169,59 +169,24 @@ Expected<Pending> conv_of_pixels(Builder& builder, const Node& node, Arguments a
 
 namespace {
 
-// How many pixels a transposed convolution removes from both ends of an axis to get the model's size.
-void trim(Window& window, size_t axis, int64_t pixels, int64_t wanted, bool more_at_end) {
-  const int64_t total = std::max<int64_t>(pixels - wanted, 0);
-  window.before[axis] = more_at_end ? total / 2 : total - total / 2;
-  window.after[axis] = total - window.before[axis];
-}
-
 // A transposed convolution, as far as the node describes it; its outputs are a group's outputs times the groups.
 Expected<Pending> transposed_forward(Builder& builder, const Node& node, const Dims& input, const Shape& taps) {
   const int64_t groups = node.integer("group", 1);
   if (groups < 1 || groups > taps[0] || taps[0] % groups != 0 || (!input[1].is_symbol && input[1].value != taps[0]))
     return refused(
         fmt::format("an input {}, a weight {} and {} groups do not match", to_text(input), to_text(taps), groups));
-  // auto_pad and output_shape say the number of pixels instead of the padding.
-  Node explicit_node = node;
-  const std::string_view way = node.word("auto_pad", "NOTSET");
-  const bool is_same = way == "SAME_UPPER" || way == "SAME_LOWER";
-  if (is_same) explicit_node.attributes.erase("auto_pad");
-  auto window = window_of(explicit_node, {taps.begin() + 2, taps.end()}, input);
+  const auto window = transposed_window_of(node, {taps.begin() + 2, taps.end()}, input, builder.opset);
   if (!window) return window.error();
-  const std::vector<int64_t> pixels = node.integers("output_shape");
-  // Where output_shape leaves an odd pixel over, SAME_UPPER alone has it at the end; until opset 10 it alone has not.
-  const bool more_at_end = (way == "SAME_UPPER") == (builder.opset >= 11);
-  std::vector<int64_t> more = node.integers("output_padding");
-  if (!node.find("output_padding")) more.assign(window->kernel.size(), 0);
-  const auto is_sound = [](int64_t n) { return n >= 0 && n <= int64_t{1} << 30; };
-  if (!std::ranges::all_of(more, is_sound) || !std::ranges::all_of(pixels, is_sound))
-    return refused("output_padding or output_shape has a number below 0 or above 2^30");
-  if (more.size() != window->kernel.size() || (node.find("output_shape") && pixels.size() != more.size()))
-    return refused("output_padding or output_shape has not one number for each dimension of the window");
   Pending pending{.name = node.name, .shape = {input[0], {taps[1] * groups}}};
-  for (size_t i = 0; i < more.size(); ++i) {
+  for (size_t i = 0; i < window->more.size(); ++i) {
     const Number side = input[i + 2];
-    const bool says_pixels = !pixels.empty() || is_same;
-    if (side.is_symbol && says_pixels)
-      return unsupported("its padding depends on an unknown dimension", kHowToNumberSides);
-    const int64_t reach = window->dilations[i] * (window->kernel[i] - 1) + 1;
-    int64_t all = (side.value - 1) * window->strides[i] + reach + more[i];
-    // More than there are is as though output_padding had said it.
-    const int64_t missing = pixels.empty() ? 0 : std::max<int64_t>(pixels[i] - all, 0);
-    more[i] += missing;
-    all += missing;
-    if (!pixels.empty()) trim(*window, i, all, pixels[i], more_at_end);
-    else if (is_same) trim(*window, i, all, side.value * window->strides[i], way == "SAME_UPPER");
-    const int64_t left = all - window->before[i] - window->after[i];
-    if (!side.is_symbol && left < 1)
-      return refused(fmt::format("its output would have {} pixels along a dimension", left));
-    pending.shape.push_back(side.is_symbol ? Number{builder.symbols.next++, true} : Number{left});
+    pending.shape.push_back(side.is_symbol ? Number{builder.symbols.next++, true}
+                                           : Number{window->made(i, side.value)});
   }
   set_window(pending.attributes, *window);
   pending.attributes.insert_or_assign("dilation", AttributeValue(window->dilations));
   pending.attributes.insert_or_assign("groups", AttributeValue(groups));
-  pending.attributes.insert_or_assign("output_padding", AttributeValue(more));
+  pending.attributes.insert_or_assign("output_padding", AttributeValue(window->more));
   return pending;
 }
 

@@ -401,6 +401,8 @@ Expected<Numbers64> resized_sides(const Node& node, Arguments arguments, size_t 
     if (!((*sizes)[0] == input[0]) || !((*sizes)[1] == input[1]))
       return unsupported("it changes more than height and width");
     if ((*sizes)[2].is_symbol || (*sizes)[3].is_symbol) return unsupported("its sizes are not constant");
+    if ((*sizes)[2].value < 1 || (*sizes)[3].value < 1)
+      return unsupported(fmt::format("it has sizes of {} and {}", (*sizes)[2].value, (*sizes)[3].value));
     return Numbers64{(*sizes)[2].value, (*sizes)[3].value};
   }
   const Known* said = scales_at < arguments.size() ? arguments[scales_at] : nullptr;

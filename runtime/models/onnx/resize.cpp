@@ -133,7 +133,7 @@ Done set_sides(const Node& node, Arguments arguments, bool is_old, std::span<con
       Axis& axis = sides[axes[i]];
       axis.scale = (*scales)[i];
       const double to = std::floor(static_cast<double>(axis.from) * axis.scale);
-      if (!(axis.scale > 0) || !(to >= 1 && to <= double{1 << 30}))
+      if (!(axis.scale > 0) || !(to >= 0 && to <= double{1 << 30}))
         return unsupported(
             fmt::format("a dimension of {} with a scale of {} would have {} elements", axis.from, axis.scale, to));
       axis.to = static_cast<int64_t>(to);
@@ -146,7 +146,7 @@ Done set_sides(const Node& node, Arguments arguments, bool is_old, std::span<con
     if ((*sizes)[i].is_symbol) return unsupported("its sizes are not constant");
     Axis& axis = sides[axes[i]];
     axis.to = (*sizes)[i].value;
-    if (axis.to < 1 || axis.to > 1 << 30) return refused(fmt::format("it has a size of {}", axis.to));
+    if (axis.to < 0 || axis.to > 1 << 30) return refused(fmt::format("it has a size of {}", axis.to));
     axis.scale = static_cast<double>(axis.to) / static_cast<double>(axis.from);
   }
   const auto policy = node.word("keep_aspect_ratio_policy", "stretch");
@@ -158,8 +158,8 @@ Done set_sides(const Node& node, Arguments arguments, bool is_old, std::span<con
     scale = policy == "not_larger" ? std::min(scale, sides[d].scale) : std::max(scale, sides[d].scale);
   for (const size_t d : axes) {
     sides[d].scale = scale;
-    sides[d].to =
-        std::max<int64_t>(1, static_cast<int64_t>(std::floor(scale * static_cast<double>(sides[d].from) + 0.5)));
+    sides[d].to = std::max<int64_t>(scale > 0,
+                                    static_cast<int64_t>(std::floor(scale * static_cast<double>(sides[d].from) + 0.5)));
   }
   return std::monostate{};
 }
@@ -182,6 +182,13 @@ Expected<Resizing> resizing_of(const Node& node, bool is_old) {
   return how;
 }
 
+// A side of 0 leaves no elements, so that the result is a constant, as in ONNX's reference.
+Known empty_of(const Node& node, ElementType type, std::span<const Axis> sides) {
+  Shape shape;
+  for (const Axis& axis : sides) shape.push_back(axis.to);
+  return {std::make_shared<const Tensor>(Tensor{node.name + " empty", type, shape, {}}), dims_of(shape)};
+}
+
 }  // namespace
 
 Expected<Known> Importer::resize_along_axes(const Node& node, Arguments arguments) {
@@ -197,6 +204,7 @@ Expected<Known> Importer::resize_along_axes(const Node& node, Arguments argument
   std::vector<Axis> sides(shape->size());
   for (size_t d = 0; d < sides.size(); ++d) sides[d].from = sides[d].to = (*shape)[d];
   if (Done set = set_sides(node, arguments, is_old, *axes, sides); !set) return set.error();
+  if (std::ranges::count(sides, 0, &Axis::to) > 0) return empty_of(node, element_type_of(*arguments[0]), sides);
   const bool crops = how->places == "tf_crop_and_resize";
   if (crops) {
     const auto region = reals_of(arguments.size() > 1 ? arguments[1] : nullptr);

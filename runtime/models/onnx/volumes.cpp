@@ -23,47 +23,37 @@ using Attributes64 = std::map<std::string, AttributeData, std::less<>>;
 
 bool is_volume(Arguments arguments) { return !arguments.empty() && arguments[0] && arguments[0]->shape.size() == 5; }
 
-// Of the three axes: [begin, begin + count) of an attribute of one number each, or two in `pads`.
-void keep_axes(const Node& node, size_t begin, size_t count, Attributes64& attributes) {
-  for (const char* name : {"kernel_shape", "strides", "dilations"}) {
-    const Sides all = node.integers(name);
-    if (all.size() == 3)
-      attributes[name] =
-          Sides(all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(begin + count));
-  }
-  const Sides pads = node.integers("pads");
-  if (pads.size() != 6) return;
-  Sides kept;
-  for (size_t side = 0; side < 2; ++side) {
-    for (size_t d = begin; d < begin + count; ++d) kept.push_back(pads[3 * side + d]);
-  }
-  attributes["pads"] = kept;
+// The attributes of a window along the axes [begin, end). Along an axis of no window, a window of one element follows.
+Attributes64 attributes_of(const Window& window, size_t begin, size_t end, bool has_other_axis) {
+  const auto part = [&](const Sides& all, int64_t other) {
+    Sides kept(all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end));
+    if (has_other_axis) kept.push_back(other);
+    return kept;
+  };
+  Sides pads = part(window.before, 0), after = part(window.after, 0);
+  pads.insert(pads.end(), after.begin(), after.end());
+  return {{"kernel_shape", part(window.kernel, 1)},
+          {"strides", part(window.strides, 1)},
+          {"dilations", part(window.dilations, 1)},
+          {"pads", pads}};
 }
 
-int64_t at_or(const Sides& list, size_t i, int64_t otherwise) { return i < list.size() ? list[i] : otherwise; }
+int64_t depth_reach(const Window& window) { return (window.kernel[0] - 1) * window.dilations[0] + 1; }
 
 }  // namespace
 
 Rewritten Importer::pool_of_volumes(const Node& node, Arguments arguments) {
   if (!is_volume(arguments) || node.integers("kernel_shape").size() != 3) return std::optional<Known>();
-  const bool is_mean = node.op == "AveragePool";
-  Attributes64 images, depth;
-  for (const char* name : {"auto_pad", "ceil_mode", "count_include_pad"}) {
-    if (const AttributeData* data = node.find(name);
-        data && (is_mean || std::string_view(name) != "count_include_pad")) {
-      images[name] = *data;
-      depth[name] = *data;
-    }
-  }
-  keep_axes(node, 1, 2, images);
+  const auto window = window_of(node, node.integers("kernel_shape"), arguments[0]->shape);
+  if (!window) return window.error();
+  Attributes64 images = attributes_of(*window, 1, 3, false);
   // Along depth: images with one row for each depth, and all pixels as columns.
-  keep_axes(node, 0, 1, depth);
-  for (const char* name : {"kernel_shape", "strides", "dilations"}) {
-    if (depth.contains(name)) std::get<Sides>(depth[name]).push_back(1);
-  }
-  if (depth.contains("pads")) {
-    const Sides pads = std::get<Sides>(depth["pads"]);
-    depth["pads"] = Sides{pads[0], 0, pads[1], 0};
+  Attributes64 depth = attributes_of(*window, 0, 1, true);
+  for (const char* name : {"ceil_mode", "count_include_pad"}) {
+    const AttributeData* data = node.find(name);
+    if (!data || (node.op != "AveragePool" && std::string_view(name) == "count_include_pad")) continue;
+    images[name] = *data;
+    depth[name] = *data;
   }
   const auto sides = known_shape(arguments[0]->shape);
   if (!sides) return unsupported("a side of its volume is unknown", kHowToNumberSides);
@@ -83,13 +73,11 @@ Rewritten Importer::convolution_of_volumes(const Node& node, Arguments arguments
   const auto sides = known_shape(arguments[0]->shape), kernel = known_shape(arguments[1]->shape);
   if (!sides || !kernel || kernel->size() != 5)
     return unsupported("a side of its volume or its weight is unknown", kHowToNumberSides);
-  if (node.word("auto_pad", "NOTSET") != "NOTSET" && node.word("auto_pad", "NOTSET") != "VALID")
-    return unsupported("it has auto_pad, and volumes");
-  const int64_t taps = (*kernel)[2], stride = at_or(node.integers("strides"), 0, 1);
-  const int64_t dilation = at_or(node.integers("dilations"), 0, 1);
-  const int64_t front = at_or(node.integers("pads"), 0, 0), back = at_or(node.integers("pads"), 3, 0);
-  const int64_t reach = (taps - 1) * dilation + 1;
-  if (taps < 1 || stride < 1 || dilation < 1 || front < 0 || back < 0 || (*sides)[2] + front + back < reach)
+  const auto window = window_of(node, {kernel->begin() + 2, kernel->end()}, arguments[0]->shape);
+  if (!window) return window.error();
+  const int64_t taps = window->kernel[0], stride = window->strides[0], dilation = window->dilations[0];
+  const int64_t front = window->before[0], back = window->after[0], reach = depth_reach(*window);
+  if ((*sides)[2] + front + back < reach)
     return refused(
         fmt::format("a window of {} with dilation {} does not fit into a depth of {}", taps, dilation, (*sides)[2]));
   const int64_t places = ((*sides)[2] + front + back - reach) / stride + 1;
@@ -106,8 +94,7 @@ Rewritten Importer::convolution_of_volumes(const Node& node, Arguments arguments
   const auto weight =
       viewed(node, *arguments[1], {{(*kernel)[0]}, {(*kernel)[1] * taps}, {(*kernel)[3]}, {(*kernel)[4]}});
   if (!images || !weight) return images ? weight.error() : images.error();
-  Attributes64 attributes;
-  keep_axes(node, 1, 2, attributes);
+  Attributes64 attributes = attributes_of(*window, 1, 3, false);
   if (const AttributeData* group = node.find("group")) attributes["group"] = *group;
   std::vector<Known> inputs{*images, *weight};
   if (arguments.size() > 2 && arguments[2]) inputs.push_back(*arguments[2]);
@@ -149,18 +136,15 @@ Rewritten Importer::transposed_convolution_of_volumes(const Node& node, Argument
   const auto sides = known_shape(arguments[0]->shape), kernel = known_shape(arguments[1]->shape);
   if (!sides || !kernel || kernel->size() != 5)
     return unsupported("a side of its volume or its weight is unknown", kHowToNumberSides);
-  const std::string_view auto_pad = node.word("auto_pad", "NOTSET");
-  if ((auto_pad != "NOTSET" && auto_pad != "VALID") || node.find("output_shape"))
-    return unsupported("it has auto_pad or output_shape, and volumes");
-  const int64_t taps = (*kernel)[2], stride = at_or(node.integers("strides"), 0, 1);
-  const int64_t dilation = at_or(node.integers("dilations"), 0, 1), more = at_or(node.integers("output_padding"), 0, 0);
-  const int64_t front = at_or(node.integers("pads"), 0, 0), back = at_or(node.integers("pads"), 3, 0);
-  const int64_t reach = (taps - 1) * dilation + 1, depth = (*sides)[2];
-  if (taps < 1 || stride < 1 || dilation < 1 || front < 0 || back < 0 || more < 0 || depth < 1)
-    return refused("its window, stride, dilation or padding along depth is out of range");
+  const auto window =
+      transposed_window_of(node, {kernel->begin() + 2, kernel->end()}, arguments[0]->shape, builder_.opset);
+  if (!window) return window.error();
+  const int64_t taps = window->kernel[0], stride = window->strides[0], dilation = window->dilations[0];
+  const int64_t front = window->before[0], back = window->after[0], more = window->more[0];
+  const int64_t reach = depth_reach(*window), depth = (*sides)[2];
   const int64_t before = reach - 1 - front, after = reach - 1 - back + more;
-  const int64_t places = (depth - 1) * stride + reach - front - back + more;
-  if (before < 0 || after < 0 || places < 1)
+  const int64_t places = window->made(0, depth);
+  if (depth < 1 || before < 0 || after < 0)
     return unsupported(fmt::format("its pads of {} and {} along depth exceed its window of {}", front, back, reach));
   const auto pads = [&](const char* name, int64_t begin, int64_t end) {
     return constant_of(fmt::format("{} {}", node.name, name), {10}, Sides{0, begin, 0, 0, 0, 0, end, 0, 0, 0});
@@ -186,11 +170,9 @@ Rewritten Importer::transposed_convolution_of_volumes(const Node& node, Argument
   auto weight = written(node, "Transpose", {*arguments[1]}, {{"perm", Sides{0, 2, 1, 3, 4}}});
   if (weight) weight = viewed(node, *weight, {{(*kernel)[0] * taps}, {(*kernel)[1]}, {(*kernel)[3]}, {(*kernel)[4]}});
   if (!images || !weight) return images ? weight.error() : images.error();
-  Attributes64 attributes;
-  keep_axes(node, 1, 2, attributes);
+  Attributes64 attributes = attributes_of(*window, 1, 3, false);
   if (const AttributeData* group = node.find("group")) attributes["group"] = *group;
-  if (const Sides out = node.integers("output_padding"); out.size() == 3)
-    attributes["output_padding"] = Sides{out[1], out[2]};
+  attributes["output_padding"] = Sides{window->more[1], window->more[2]};
   std::vector<Known> inputs{*images, *weight};
   if (arguments.size() > 2 && arguments[2]) inputs.push_back(*arguments[2]);
   const auto result = computed(node, "ConvTranspose", inputs, attributes);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Loop and Scan whose number of iterations is known, and nodes that gather computed places: GridSample, GatherND,
-// Einsum. The values are computed here by their definitions.
+// Loop and Scan whose number of iterations is known, nodes that gather computed places (GridSample, GatherND, Einsum),
+// and windows of volumes. The values are computed here by their definitions.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tests/runtime/models/onnx/compared.h"
@@ -315,6 +317,138 @@ TEST(GridSample, InEveryModeAndPadding) {
         }
       }
     }
+  }
+}
+
+// ---- windows of volumes ---------------------------------------------------------------------------------------------
+
+using Sides = std::array<int64_t, 3>;
+using WindowAttributes = std::map<std::string, AttributeData, std::less<>>;
+
+// One channel, and a window with the places that auto_pad or output_shape leave.
+struct VolumeWindow {
+  Sides side{4, 5, 3}, kernel{2, 3, 2}, stride{2, 1, 3}, dilation{2, 1, 1}, out{}, before{};
+
+  int64_t reach(size_t axis) const { return (kernel[axis] - 1) * dilation[axis] + 1; }
+
+  // As ONNX defines SAME_UPPER and SAME_LOWER.
+  void pad_to_same(bool is_upper) {
+    for (size_t i = 0; i < 3; ++i) {
+      out[i] = (side[i] + stride[i] - 1) / stride[i];
+      const int64_t total = std::max<int64_t>((out[i] - 1) * stride[i] + reach(i) - side[i], 0);
+      before[i] = is_upper ? total / 2 : total - total / 2;
+    }
+  }
+  // Of a transposed convolution.
+  void trim_to(const Sides& wanted, bool is_upper) {
+    for (size_t i = 0; i < 3; ++i) {
+      out[i] = wanted[i];
+      const int64_t total = std::max<int64_t>((side[i] - 1) * stride[i] + reach(i) - wanted[i], 0);
+      before[i] = is_upper ? total / 2 : total - total / 2;
+    }
+  }
+  WindowAttributes attributes(const std::string& auto_pad) const {
+    const auto list = [](const Sides& sides) { return std::vector<int64_t>(sides.begin(), sides.end()); };
+    return {{"kernel_shape", list(kernel)},
+            {"strides", list(stride)},
+            {"dilations", list(dilation)},
+            {"auto_pad", auto_pad}};
+  }
+};
+
+template <typename Use>
+void for_each(const Sides& sides, const Use& use) {
+  for (int64_t z = 0; z < sides[0]; ++z) {
+    for (int64_t y = 0; y < sides[1]; ++y) {
+      for (int64_t x = 0; x < sides[2]; ++x) use(Sides{z, y, x});
+    }
+  }
+}
+
+int64_t place_in(const Sides& sides, const Sides& at) { return (at[0] * sides[1] + at[1]) * sides[2] + at[2]; }
+
+void expect_volume(const HostTensor& result, const Sides& sides, const std::vector<double>& wanted) {
+  ASSERT_EQ(result.shape, (Shape{1, 1, sides[0], sides[1], sides[2]}));
+  for (size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_NEAR(element(result, static_cast<int64_t>(i)), wanted[i], 1e-5) << i;
+}
+
+// Sum, maximum and mean of the elements that a window finds.
+TEST(Volumes, PaddedToTheSameSides) {
+  const HostTensor x = Random(3).reals(DType::f32, {1, 1, 4, 5, 3}, -1, 1);
+  const HostTensor taps = Random(4).reals(DType::f32, {1, 1, 2, 3, 2}, -1, 1);
+  std::vector<float> weights;
+  for (int64_t i = 0; i < 12; ++i) weights.push_back(static_cast<float>(element(taps, i)));
+  for (const std::string op : {"Conv", "MaxPool", "AveragePool"}) {
+    for (const bool is_upper : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} {}", op, is_upper));
+      VolumeWindow window;
+      if (op == "AveragePool") window = {.kernel = {3, 2, 2}, .dilation = {1, 1, 1}};  // qgen's has none
+      window.pad_to_same(is_upper);
+      ModelBuilder m(19);
+      std::vector<std::string> inputs{m.input("x", x.shape)};
+      if (op == "Conv") inputs.push_back(m.reals(taps.shape, weights));
+      m.output(m.node(op, inputs, window.attributes(is_upper ? "SAME_UPPER" : "SAME_LOWER")));
+      const auto results = run(m, {{"x", x}});
+      ASSERT_EQ(results.size(), 1U);
+      std::vector<double> wanted;
+      for_each(window.out, [&](const Sides& at) {
+        double sum = 0, most = -1e9, count = 0;
+        for_each(window.kernel, [&](const Sides& tap) {
+          Sides from{};
+          bool is_inside = true;
+          for (size_t i = 0; i < 3; ++i) {
+            from[i] = at[i] * window.stride[i] + tap[i] * window.dilation[i] - window.before[i];
+            is_inside = is_inside && from[i] >= 0 && from[i] < window.side[i];
+          }
+          if (!is_inside) return;
+          const double value = element(x, place_in(window.side, from));
+          sum += op == "Conv" ? value * element(taps, place_in(window.kernel, tap)) : value;
+          most = std::max(most, value);
+          ++count;
+        });
+        wanted.push_back(op == "Conv" ? sum : op == "MaxPool" ? most : sum / count);
+      });
+      expect_volume(results[0], window.out, wanted);
+    }
+  }
+}
+
+TEST(Volumes, TransposedToTheSameSides) {
+  const HostTensor x = Random(3).reals(DType::f32, {1, 1, 4, 5, 3}, -1, 1);
+  const HostTensor taps = Random(4).reals(DType::f32, {1, 1, 2, 3, 2}, -1, 1);
+  std::vector<float> weights;
+  for (int64_t i = 0; i < 12; ++i) weights.push_back(static_cast<float>(element(taps, i)));
+  struct Row {
+    std::string auto_pad;
+    std::vector<int64_t> output_shape;
+  };
+  // The last is larger than what the input makes along two axes.
+  for (const Row& row : {Row{"SAME_UPPER", {}}, Row{"SAME_LOWER", {}}, Row{"NOTSET", {8, 6, 7}},
+                         Row{"SAME_UPPER", {8, 6, 7}}, Row{"NOTSET", {10, 4, 9}}}) {
+    SCOPED_TRACE(fmt::format("{} {}", row.auto_pad, row.output_shape.size()));
+    VolumeWindow window;
+    const auto& said = row.output_shape;
+    window.trim_to(said.empty() ? Sides{8, 5, 9} : Sides{said[0], said[1], said[2]}, row.auto_pad == "SAME_UPPER");
+    ModelBuilder m(19);
+    WindowAttributes attributes = window.attributes(row.auto_pad);
+    if (!said.empty()) attributes["output_shape"] = said;
+    m.output(m.node("ConvTranspose", {m.input("x", x.shape), m.reals(taps.shape, weights)}, attributes));
+    const auto results = run(m, {{"x", x}});
+    ASSERT_EQ(results.size(), 1U);
+    std::vector<double> wanted(static_cast<size_t>(window.out[0] * window.out[1] * window.out[2]));
+    for_each(window.side, [&](const Sides& from) {
+      for_each(window.kernel, [&](const Sides& tap) {
+        Sides at{};
+        for (size_t i = 0; i < 3; ++i) {
+          at[i] = from[i] * window.stride[i] + tap[i] * window.dilation[i] - window.before[i];
+          if (at[i] < 0 || at[i] >= window.out[i]) return;
+        }
+        wanted[static_cast<size_t>(place_in(window.out, at))] +=
+            element(x, place_in(window.side, from)) * element(taps, place_in(window.kernel, tap));
+      });
+    });
+    expect_volume(results[0], window.out, wanted);
   }
 }
 

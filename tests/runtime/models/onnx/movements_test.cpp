@@ -217,6 +217,24 @@ TEST(Movements, ResizesOfRealsInProportion) {
   }
 }
 
+// As in ONNX's reference, a side of 0 leaves no elements.
+TEST(Movements, ResizesToNothing) {
+  for (const std::string mode : {"nearest", "linear", "cubic"}) {
+    for (const bool has_sizes : {true, false}) {
+      ModelBuilder m;
+      const std::string x = m.input("x", {1, 2, 6, 5});
+      const std::string sides = has_sizes ? m.list({1, 2, 0, 5}) : m.reals({4}, {1, 1, 0.1f, 1});
+      const std::string none =
+          m.node("Resize", {x, "", has_sizes ? "" : sides, has_sizes ? sides : ""}, {{"mode", mode}});
+      m.output(m.node("Concat", {x, none, x}, {{"axis", int64_t{2}}}));
+      EXPECT_EQ(imported_operators(m), "concat") << mode << has_sizes;
+    }
+  }
+  ModelBuilder m;
+  m.output(m.node("Resize", {m.input("x", {1, 2, 6, 5}), "", "", m.list({1, 2, -1, 5})}));
+  EXPECT_TEXT(imported_operators(m), "node 'Resize_0' (Resize): it has a size of -1");
+}
+
 TEST(Movements, ResizesThatAreRefused) {
   const auto refusal = [](NodeAttributes attributes, float scale) {
     Picture m;

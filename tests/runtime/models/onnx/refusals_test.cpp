@@ -438,6 +438,25 @@ TEST(Refusals, Movements) {
   expect_refused(rows);
 }
 
+TEST(Refusals, UnidirectionalAttentionOfMoreKeys) {
+  const auto attention = [](Start& m, int64_t queries, int64_t keys) {
+    return m.node("MultiHeadAttention",
+                  {m.input("q", {1, queries, 8}), m.input("k", {1, keys, 8}), m.input("v", {1, keys, 8})},
+                  {{"num_heads", int64_t{2}}, {"unidirectional", int64_t{1}}}, "com.microsoft");
+  };
+  for (const auto& [queries, keys, told] : {std::tuple{3, 5, "3 queries may not be fewer than 5 keys"},
+                                            {3, -1, "3 queries may not be fewer than ? keys"}}) {
+    Start m(17);
+    m.output(attention(m, queries, keys));
+    EXPECT_TEXT(first_reason(imported_operators(m)), fmt::format("it is unidirectional and has no past, and {}", told));
+  }
+  for (const auto& [queries, keys] : {std::pair{4, 4}, {-1, -1}, {5, 3}}) {
+    Start m(17);
+    m.output(attention(m, queries, keys));
+    EXPECT_THAT(imported_operators(m), HasSubstr("attention")) << queries;
+  }
+}
+
 // A fault common to several models has one sentence, which is true for it, ahead of all about its outputs.
 TEST(Refusals, AnOperatorThatIsNotThereIsSaidFirst) {
   Start m(14);
