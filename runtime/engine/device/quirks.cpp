@@ -95,7 +95,7 @@ void distrust_parts(std::span<const Quirk* const> quirks, DeviceProfile& device)
 void distrust_features(FeatureMask wrong, DeviceProfile& device) {
   device.distrusted |= device.features & wrong;
   device.features &= ~wrong;
-  if (device.features & bit(Feature::cooperative_matrix)) return;
+  if (!(wrong & bit(Feature::cooperative_matrix))) return;
   device.cooperative_matrices.clear();
   device.flexible_cooperative_matrices.clear();
 }

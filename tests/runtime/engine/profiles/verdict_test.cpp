@@ -74,6 +74,13 @@ TEST_F(StoredVerdicts, WithoutAShapeThereAreNoMatrices) {
   EXPECT_TRUE(left.cooperative_matrices.empty() && left.flexible_cooperative_matrices.empty());
 }
 
+// A driver may compose matrices without one shape that kernels use, as llvmpipe does on arm64.
+TEST_F(StoredVerdicts, ChangeNothingIfNothingIsWrong) {
+  EXPECT_EQ(with_verdict(device_, {}), device_);
+  device_.features &= ~bit(Feature::cooperative_matrix);
+  EXPECT_EQ(with_verdict(device_, {}), device_);
+}
+
 TEST_F(StoredVerdicts, CountUnlessTheDriverIsTrusted) {
   ASSERT_TRUE(store_verdict(device_, example()));
   EXPECT_EQ(with_all_that_is_stored(device_, false).profile, with_verdict(device_, example()));
