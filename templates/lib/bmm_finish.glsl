@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The epilogue of integer matrix products, from sums of the operands' integers and of their products to an output.
-// docs/fused.md is the definition, and shows that 64 bits are enough.
+// The epilogue of integer matrix products. It computes an output from three sums over k: of the products of integers,
+// of the integers of `input`, and of those of `other`. docs/fused.md has the formula. It also shows that 64 bits are
+// enough.
 $include "lib/bmm_matrices.glsl"
 $include "lib/wide.glsl"
 $include "lib/affine.glsl"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Quantizes the sixteen pixels of a workgroup to packed_4c with the quotient by one scale (docs/affine.md has the
-// formula), and sums the integers of each pixel, minus the zero point. Four neighbouring invocations share a pixel: each
-// takes every fourth word of four channels. Padding channels are the zero point. The template defines two functions
-// before it includes this file: four_at(pixel, channel) gives four channels, 0 past the last; store_word() stores a
-// word.
+// Quantizes the pixels of a workgroup to packed_4c. All have one scale, and values are divided by it (docs/affine.md
+// has the formula). For each pixel, the file also adds up the differences of its integers and the zero point. Four
+// neighbouring invocations share a pixel: each takes every fourth word of four channels. Padding channels are the zero
+// point. The template defines two functions before it includes this file. four_at(pixel, channel) returns four
+// channels, with 0 after the last channel. store_word() stores a word.
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/quotient_quantizer.glsl"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Converts weights of eight or four bits to f16 for lib/matrix_weight.glsl, which is exact. An integer u below 1024 in
-// the mantissa of 1024 is the half 1024 + u.
+// Converts weights of eight or four bits exactly to f16, for lib/matrix_weight.glsl. 0x6400 is the f16 number 1024.
+// With an integer u below 1024 in its mantissa, it is the f16 number 1024 + u. A subtraction removes 1024 again.
 $include "lib/weight_rows.glsl"
 $gives uvec4 q8_halves(uvec4 load, uint i)
 $gives uint byte_halves(uint bytes)
