@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Whether a product is so near to a tie that the quotient which it replaces may round to the other integer. Near means
-// within 2^-22 of itself. The differences are exact up to 2^22; all larger products count as near.
+// A quantizer may multiply by 1 / scale instead of dividing by scale. This file tells whether the product is so near to
+// a tie that the quotient may round to the other integer. Near means within 2^-22 of the product. The differences are
+// exact up to 2^22; all larger products count as near.
 $include "lib/rounding_shift.glsl"
 $gives bvec4 is_near_tie(vec4 product)
 
