@@ -269,7 +269,7 @@ SplitPasses performance_passes() {
   return passes;
 }
 
-// Without what no invocation can reach, which may have types that a module by words has no capability for.
+// Without what no invocation reads or calls: a module by words may have no capability for its types.
 Outcome<Spirv, Messages> without_dead_code(const Spirv& spirv, Target target) {
   const std::vector<std::string> flags = {"--eliminate-dead-functions", "--eliminate-dead-code-aggressive"};
   return run_passes(spirv, target, register_flags(flags));

@@ -2,8 +2,13 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "tests/support/source_folder.h"
 
+#include <cstdlib>
+
 namespace qgen::tests {
 
-std::string source_folder() { return QGEN_SOURCE_FOLDER; }
+std::string source_folder() {
+  const char* elsewhere = std::getenv("QGEN_SOURCE_FOLDER");
+  return elsewhere ? elsewhere : QGEN_SOURCE_FOLDER;
+}
 
 }  // namespace qgen::tests

@@ -58,11 +58,13 @@ TEST(WordAccess, NeedsNoNarrowStorage) {
   }
 }
 
-// A lib's function of halves, which the variant by words does not call, would need a capability for its type.
-TEST(WordAccess, LeavesNoTypeOfAFunctionThatNothingCalls) {
+// A template declares a buffer of halves, and by words reads its bits by a second declaration. The type of the first one
+// would need a capability.
+TEST(WordAccess, LeavesNoTypeOfABufferThatNothingReads) {
   for (const auto optimization : {Optimization::none, Optimization::size, Optimization::performance}) {
     std::string glsl = shader("uint16_t", "float", "output_data[i] = unpackHalf2x16(uint(input_data[i])).x;");
-    glsl.insert(glsl.find("void main"), "float plain(f16vec2 value) { return float(value.x); }\n");
+    glsl.insert(glsl.find("void main"),
+                "layout(set = 0, binding = 0) readonly buffer Halves { float16_t halves[]; };\n");
     const std::string text = disassembled(glsl, optimization);
     EXPECT_THAT(text, HasSubstr("UnpackHalf2x16"));
     EXPECT_THAT(text, Not(HasSubstr("OpTypeFloat 16")));
