@@ -65,6 +65,7 @@ using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
+constexpr int kPatienceMs = 6000;  // for a slow and busy machine: a new worker opens the device before it answers
 constexpr int64_t kDeadly = 4097;  // elements whose reference ends the process
 
 // In a worker: the error that references add to the right values.
@@ -144,9 +145,10 @@ class FaultsTest : public ::testing::Test {
     Tuner tuner(*store_, {.worker = {.work =
                                          [on_candidate] {
                                            watch_submissions();
-                                           return run_worker(kLibrary, {.hang_ms = 2000, .on_candidate = on_candidate});
+                                           return run_worker(kLibrary,
+                                                             {.hang_ms = kPatienceMs, .on_candidate = on_candidate});
                                          },
-                                     .patience = std::chrono::milliseconds(2000)},
+                                     .patience = std::chrono::milliseconds(kPatienceMs)},
                           .search = {.strategy = strategy},
                           .repeats = 3});
     return tuner.tune(kTask, share);
@@ -221,8 +223,8 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   for (const Dropped& one : report->dropped) dropped[one.kernel] = one.reason;
   EXPECT_THAT(dropped["seeded.none/workgroup32"], HasSubstr("compiling it: it died of signal 11"));
   EXPECT_THAT(dropped["seeded.none/workgroup64"], HasSubstr("VK_ERROR_DEVICE_LOST"));
-  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup32"], HasSubstr("running it: it did not answer for 2 s"));
-  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup64"], HasSubstr("timing it: it did not answer for 2 s"));
+  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup32"], HasSubstr("running it: it did not answer for 6 s"));
+  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup64"], HasSubstr("timing it: it did not answer for 6 s"));
   EXPECT_THAT(dropped["seeded.none_in_steps/workgroup128"],
               AllOf(HasSubstr("timing it: "), HasSubstr("VK_ERROR_DEVICE_LOST")));
   EXPECT_EQ(dropped.size(), 20u * 3u + 5u);
@@ -325,7 +327,7 @@ TEST_F(FaultsTest, TellsTheBestSoFar) {
   best.clear();
   // Not the first in the ranking, which was measured for longer.
   const Measured winner =
-      *std::ranges::min_element(report->found.ranked, {}, [](const Measured& measured) { return measured.us.median; });
+      *std::ranges::min_element(report->found.ranked, {}, [](const Measured& measured) { return measured.us.low; });
   const auto dies = [&](std::string_view stage, std::string_view id) {
     if (stage == "verify" && id == winner.id) ::_exit(0);
   };

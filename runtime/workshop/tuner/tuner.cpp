@@ -50,7 +50,8 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 void Tuner::tell(std::string_view stage, size_t done, size_t all, std::string text) const {
   if (!options_.on_event) return;
   TunerEvent event{stage, std::move(text), done, all};
-  const auto best = std::ranges::min_element(times_, {}, [](const auto& time) { return time.second.median; });
+  // As the search ranks them (search.h).
+  const auto best = std::ranges::min_element(times_, {}, [](const auto& time) { return time.second.low; });
   if (best != times_.end()) {
     event.best = best->first;
     event.best_us = best->second.median;
