@@ -5,6 +5,7 @@
 #define SPV_ENABLE_UTILITY_CODE
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <spirv/unified1/spirv.hpp>
 
@@ -100,6 +101,8 @@ Result<Module> Module::read(Words words) {
     module.instructions_.push_back(instruction);
     at += length;
   }
+  const auto function = std::ranges::find(module.instructions_, spv::OpFunction, &Instruction::opcode);
+  module.declarations_ = static_cast<size_t>(function - module.instructions_.begin());
   return module;
 }
 
@@ -111,14 +114,13 @@ const Instruction& Module::definition(uint32_t id) const {
 
 Constants::Constants(const Module& module, const Specialization& specialization) : values_(module.id_bound()) {
   std::map<uint32_t, uint32_t> given;  // by id of the constant
-  for (const Instruction& instruction : module.instructions()) {
+  for (const Instruction& instruction : module.declarations()) {
     if (instruction.opcode == spv::OpDecorate && Module::has(instruction, 3) &&
         instruction.operands[1] == spv::DecorationSpecId) {
       for (size_t i = 0; i < specialization.ids.size(); ++i) {
         if (specialization.ids[i] == instruction.operands[2]) given[instruction.operands[0]] = specialization.values[i];
       }
     }
-    if (instruction.opcode == spv::OpFunction) break;  // constants stand before functions
     if (instruction.result == 0) continue;
     Value& value = values_[instruction.result] = evaluate(module, instruction);
     const auto chosen = given.find(instruction.result);

@@ -35,6 +35,8 @@ class Module {
   Words header() const { return words_.first(kHeaderWords); }
   uint32_t id_bound() const { return words_[kBoundWord]; }
   const std::vector<Instruction>& instructions() const { return instructions_; }
+  // Those before the first function: entry points, decorations, types, constants and variables.
+  std::span<const Instruction> declarations() const { return {instructions_.begin(), declarations_}; }
   // The instruction that defines an id; one of opcode 0 for an undefined id.
   const Instruction& definition(uint32_t id) const;
 
@@ -47,6 +49,7 @@ class Module {
 
   Words words_;
   std::vector<Instruction> instructions_;
+  size_t declarations_ = 0;            // how many instructions are before the first function
   std::vector<uint32_t> definitions_;  // by id: index into instructions_ + 1, or 0
 };
 

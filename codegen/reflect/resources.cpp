@@ -81,8 +81,7 @@ TypeLayout scalar_layout(uint32_t bits) {
 class Layouts {
  public:
   Layouts(const Module& module, const Constants& constants) : constants_(constants), layouts_(module.id_bound()) {
-    for (const Instruction& instruction : module.instructions()) {
-      if (instruction.opcode == spv::OpFunction) break;
+    for (const Instruction& instruction : module.declarations()) {
       if (instruction.result != 0) layouts_[instruction.result] = layout(instruction);
     }
   }
@@ -136,7 +135,7 @@ class Layouts {
 };
 
 bool is_block(const Module& module, uint32_t type) {
-  return std::ranges::any_of(module.instructions(), [type](const Instruction& instruction) {
+  return std::ranges::any_of(module.declarations(), [type](const Instruction& instruction) {
     return instruction.opcode == spv::OpDecorate && Module::has(instruction, 2) && instruction.operands[0] == type &&
            instruction.operands[1] == spv::DecorationBlock;
   });
@@ -147,8 +146,7 @@ Result<uint32_t> shared_bytes(const Module& module, const Constants& constants) 
   const Layouts layouts(module, constants);
   uint64_t end = 0;
   uint64_t largest_block = 0;
-  for (const Instruction& variable : module.instructions()) {
-    if (variable.opcode == spv::OpFunction) break;
+  for (const Instruction& variable : module.declarations()) {
     if (variable.opcode != spv::OpVariable || !Module::has(variable, 1)) continue;
     if (variable.operands[0] != spv::StorageClassWorkgroup) continue;
     const Instruction& pointer = module.definition(variable.type);

@@ -61,8 +61,7 @@ class StubWriter {
   std::vector<uint32_t> write() {
     find_dropped();
     words_.assign(module_.header().begin(), module_.header().end());
-    for (const Instruction& instruction : module_.instructions()) {
-      if (instruction.opcode == spv::OpFunction) break;
+    for (const Instruction& instruction : module_.declarations()) {
       if (instruction.opcode == spv::OpEntryPoint) write_entry_point(instruction);
       else if (!names_dropped(instruction)) append(instruction.words);
     }
@@ -83,7 +82,7 @@ class StubWriter {
   }
 
   bool is_entry_point(uint32_t function) const {
-    return std::ranges::any_of(module_.instructions(), [&](const Instruction& instruction) {
+    return std::ranges::any_of(module_.declarations(), [&](const Instruction& instruction) {
       return instruction.opcode == spv::OpEntryPoint && Module::has(instruction, 2) &&
              instruction.operands[1] == function;
     });
