@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A quantizer may multiply by 1 / scale instead of dividing by scale. This file tells whether the product is so near to
-// a tie that the quotient may round to the other integer. Near means within 2^-22 of the product. The differences are
-// exact up to 2^22; all larger products count as near.
+// Whether the product x * (1 / scale) is so near to a tie that the quotient x / scale may round to another integer. Near
+// means within 2^-22 of the product. The differences are exact up to 2^22; all larger products count as near.
 $include "lib/rounding_shift.glsl"
 $gives bvec4 is_near_tie(vec4 product)
 
