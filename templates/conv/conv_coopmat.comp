@@ -44,9 +44,7 @@ $include "lib/conv_rows_vectors.glsl"
 $else
 $include "lib/conv_rows_words.glsl"
 $end
-$include "lib/conv_units.glsl"
 $include "lib/conv_weight.glsl"
-$include "lib/conv_rows.glsl"
 
 uvec4 load_input(uint i, uint row, uint vector, uint end) { return row_unit(i, vector < end); }
 $end

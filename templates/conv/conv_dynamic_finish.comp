@@ -25,7 +25,7 @@ $include "lib/grid.glsl"
 $include "lib/activate.glsl"
 $include "lib/conv_place.glsl"
 $include "lib/float32.glsl"
-$include "lib/integer_differences.glsl"
+$include "lib/rounding_shift.glsl"
 $include "lib/store_real.glsl"
 
 const uint kPixels = 4u;

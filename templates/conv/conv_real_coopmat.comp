@@ -32,11 +32,9 @@ $include "lib/matrix_tile.glsl"
 const uint kUnits = kVectors;
 const uint kFetches = kInputFetches;
 $include "lib/conv_rows_halves.glsl"
-$include "lib/conv_units.glsl"
 
 void begin_tap(uint unit) { tap = tap_of(unit + gl_LocalInvocationIndex % kUnits); }
 
-$include "lib/conv_rows.glsl"
 
 const uint kRowLoads = ${step} / kPerLoad;
 const uint kLoadVectors = kPerLoad / 8u;

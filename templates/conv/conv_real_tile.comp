@@ -29,7 +29,6 @@ $include "lib/linear_finish.glsl"
 $end
 $include "lib/image_bounds.glsl"
 $include "lib/conv_part.glsl"
-$include "lib/conv_reach.glsl"
 $include "lib/square_tile.glsl"
 $include "lib/staged_product.glsl"
 $include "lib/tile_order.glsl"

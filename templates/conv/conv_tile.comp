@@ -33,15 +33,13 @@ const uint kInvocations = ${group.workgroup};
 const uint kUnitWords = 1u;
 const uint kUnits = ${step / 4}u;
 const uint kFetches = (kRows * kUnits + kInvocations - 1u) / kInvocations;
-$include "lib/conv_rows_words.glsl"
-$include "lib/conv_units.glsl"
-$include "lib/conv_weight.glsl"
 // The positions of the tile's rows, which kernels with lib/matrix_tile.glsl keep in that tile until the first step.
 shared ivec4 tile_rows[kRows];
 void put_row(uint row, ivec4 place) { tile_rows[row] = place; }
 ivec4 row_at(uint row) { return tile_rows[row]; }
 
-$include "lib/conv_rows.glsl"
+$include "lib/conv_rows_words.glsl"
+$include "lib/conv_weight.glsl"
 $include "lib/dot4.glsl"
 
 // Rows past the part's last repeat it; their results are not stored.

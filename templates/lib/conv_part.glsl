@@ -16,6 +16,7 @@ $include "lib/quotient.glsl"
 $gives struct Part
 $gives Part part
 $gives uvec2 stride()
+$gives ivec2 reach_of(uvec2 at)
 
 struct Part {
   uint group;
@@ -29,6 +30,9 @@ struct Part {
 Part part;
 
 uvec2 stride() { return uvec2(problem.stride[0], problem.stride[1]); }
+
+// The offset of a tap from the part's first.
+ivec2 reach_of(uvec2 at) { return ivec2(at) * ivec2(problem.tap_reach[0], problem.tap_reach[1]); }
 
 $if direction == transposed
 $include "lib/conv_part_transposed.glsl"

@@ -10,10 +10,8 @@
 //   row_unit(i, is_read)      a unit of fetch i's row, as kUnitWords words; any where it is not to be read
 //   next_step()               goes on to the unit of the next step
 //
-// A file included before this one gives what a unit is and how it is read: lib/conv_rows_vectors.glsl,
-// conv_rows_words.glsl or conv_rows_halves.glsl. A tap has at least one unit. lib/conv_part.glsl or conv_pixels.glsl
-// gives which pixels there are.
-$include "lib/conv_tap.glsl"
+// lib/conv_rows_vectors.glsl, conv_rows_words.glsl or conv_rows_halves.glsl includes this file, and gives what a unit is
+// and how it is read. A tap has at least one unit. lib/conv_part.glsl or conv_pixels.glsl gives which pixels there are.
 $needs void begin_tap(uint unit)  // the tap of this invocation's first unit, where the workgroup's first is `unit`
 $needs ivec2 input_origin(uvec2 pixel)
 $needs const uint kFetches
@@ -27,9 +25,40 @@ $needs ivec4 row_at(uint row)
 $needs int row_base(ivec2 origin, uint image)
 $needs uint units_of_a_tap()
 $needs uvec2 walked_taps()
-$gives void begin_rows(uint first, uint unit)
-$gives void next_step()
+$gives struct Tap
+$gives Tap tap
+$gives ivec4 fetched_rows
+$gives uint units_of_a_row()
+$gives Tap tap_of(uint unit)
 $gives void settle_tap()
+$gives void next_step()
+$gives void begin_rows(uint first, uint unit)
+
+uint units_of_a_tap();
+uvec2 walked_taps();
+int row_base(ivec2 origin, uint image);
+void begin_tap(uint unit);
+
+// The current tap and channel of an invocation's loop over taps and channels.
+struct Tap {
+  uvec2 at;   // counted from the part's first
+  uint unit;  // of the tap
+};
+Tap tap;
+
+// Of the rows that this invocation fetches: the position of each one's first tap, as (width, height), and the result of
+// row_base().
+ivec4 fetched_rows[kFetches];
+
+uint units_of_a_row() {
+  return problem.channels == 0u ? 0u : walked_taps().x * walked_taps().y * units_of_a_tap();
+}
+
+Tap tap_of(uint unit) {
+  const uint index = unit / units_of_a_tap();
+  const uint width = max(1u, walked_taps().x);  // a phase may have no tap
+  return Tap(uvec2(index % width, index / width), unit % units_of_a_tap());
+}
 
 // Units past the last of a tap belong to the next tap.
 void settle_tap() {

@@ -6,7 +6,7 @@
 // fill up a tap.
 $include "lib/conv_pixels.glsl"
 $include "lib/image_bounds.glsl"
-$include "lib/conv_tap.glsl"
+$include "lib/conv_rows.glsl"
 $gives uint units_of_a_tap()
 $gives uvec2 walked_taps()
 $gives int row_base(ivec2 origin, uint image)

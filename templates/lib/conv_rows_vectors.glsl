@@ -12,8 +12,7 @@ $gives int row_base(ivec2 origin, uint image)
 
 ${declare_words(input, 4)}
 $include "lib/conv_bounds.glsl"
-$include "lib/conv_tap.glsl"
-$include "lib/conv_reach.glsl"
+$include "lib/conv_rows.glsl"
 
 uint units_of_a_tap() { return max(1u, problem.channels / 16u); }
 uvec2 walked_taps() { return part.taps; }

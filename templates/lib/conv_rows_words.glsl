@@ -3,8 +3,7 @@
 //
 // Units of lib/conv_rows.glsl, read four channels at a time, in any layout.
 $include "lib/conv_part.glsl"
-$include "lib/conv_tap.glsl"
-$include "lib/conv_reach.glsl"
+$include "lib/conv_rows.glsl"
 $include "lib/conv_input.glsl"
 $needs const uint kUnitWords
 $gives uint units_of_a_tap()

@@ -5,7 +5,7 @@
 //
 //   weight_unit(unit)         where a unit stands in a row of the weight, which has weight_row_units()
 $include "lib/conv_part.glsl"
-$include "lib/conv_units.glsl"
+$include "lib/conv_rows.glsl"
 $needs const uint kUnits
 $needs uint units_of_a_tap()
 $needs void settle_tap()

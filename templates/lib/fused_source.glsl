@@ -4,7 +4,7 @@
 // Loads four elements of an operand as floats. Integers are dequantized as in lib/affine.glsl, with fewer instructions
 // if the bits are the same: differences up to 2^22 are exact floats, made by lib/rounding_shift.glsl.
 $include "lib/affine.glsl"
-$include "lib/short_reach.glsl"
+$include "lib/rounding_shift.glsl"
 $gives struct Source
 $gives Source real_source()
 $gives Source integer_source(float scale, int zero_point)

@@ -4,7 +4,7 @@
 // A workgroup for each slice of a row of softmax. Its invocations hold the slice in vectors of 16 bytes, and convert f16
 // by the device's instructions. All slices of a row but the last have problem.slice_columns elements.
 $include "lib/grid.glsl"
-$include "lib/short_exponential.glsl"
+$include "lib/exponential.glsl"
 #define EXPONENTIAL short_exponential
 $gives const uint kVectors
 $gives uint first_vector()

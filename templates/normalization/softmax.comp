@@ -18,11 +18,10 @@ $include "lib/float16.glsl"
 $include "lib/float32.glsl"
 $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
+$include "lib/exponential.glsl"
 $if reduce in (native, part, streamed)
-$include "lib/short_exponential.glsl"
 #define EXPONENTIAL short_exponential
 $else
-$include "lib/exponential.glsl"
 #define EXPONENTIAL exponential
 $end
 $include "lib/workgroup_reduce.glsl"

@@ -21,7 +21,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
-$include "lib/short_reach.glsl"
+$include "lib/rounding_shift.glsl"
 
 // Dequantizes four integers, with fewer instructions if the result is bit-exact with lib/affine.glsl. Integers of 8 and
 // 16 bits minus a zero point of up to 2^21 are exact floats, made by writing them into the low bits of 1.5 * 2^23.
