@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Units of lib/conv_rows.glsl that are eight f16 channels of a pixel, which are one plane apart in memory. Taps are
-// whole loads, as in lib/weight_q8_rows.glsl. Elements outside the image count as zero, and so do channels that only
-// fill up a tap.
+// Units of lib/conv_rows.glsl that are eight f16 channels of a pixel; neighbouring channels are one plane apart in
+// memory. Taps are whole loads, as in lib/weight_q8_rows.glsl. Elements outside the image count as zero, and so do
+// channels that only fill up a tap.
 $include "lib/conv_pixels.glsl"
 $include "lib/image_bounds.glsl"
 $include "lib/conv_rows.glsl"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Computes a block's scale and zero point from its least and greatest element: docs/affine.md is the definition.
+// Computes a quantization block's scale and zero point from its least and greatest element: docs/affine.md has the
+// definition.
 //
 //   asymmetric                  scale = (max - min) / (quant_max - quant_min)
 //                               zero_point = clamp(quant_min - round_half_even(min / scale), quant_min, quant_max)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The fast and the exact path that all quantizers share, for four values of a Block. A quantizer that includes this
-// file has defined scaled(), quantize() of one value, and next_lane().
+// The fast and the exact path that all quantizers share, for four values with the parameters in a struct Block. A
+// quantizer that includes this file has defined scaled(), quantize() of one value, and next_lane().
 $include "lib/float32.glsl"
 $needs struct Block
 $needs Block next_lane(Block block)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The outputs of a square tile that an invocation computes. There are 16 x 16 invocations with `side` rows and `side`
+// The outputs that one invocation computes of a square tile. There are 16 x 16 invocations with `side` rows and `side`
 // columns each, in quads 64 apart. So neighbours read neighbouring quads of the staged [k][row]. A staged row is padded
 // by four elements. Without them, neighbours along k, as the staging invocations are, would write to one bank.
 $gives const uint kInvocations
