@@ -10,26 +10,25 @@ namespace {
 
 constexpr uint32_t kNotCounted = 1;  // rounds: caches fill, pages are touched, drivers finish deferred work
 // Of TimingOptions::is_quick:
-constexpr uint32_t kFewest = 3;          // chains of ten that count, of a submission that would take longer than
-constexpr double kSubmissionUs = 100e3;  // this
-constexpr double kFarSlower = 4;         // than the best, at the first look: a clock may be at a third for one of them
-constexpr int kMostLooks = 3;            // of one that is far slower: another program may have interrupted the first
+constexpr uint32_t kFewest = 3;   // chains of ten that count, of a turn that would take longer than it may
+constexpr double kFarSlower = 4;  // than the best, at the first look: a clock may be at a third for one of them
+constexpr int kMostLooks = 3;     // of one that is far slower: another program may have interrupted the first
 constexpr double kMostInterrupted = 100e3;  // a longer look is not repeated: interruptions are shorter
+constexpr double kInterrupted = 2;          // a look takes so many times as long as in the round after it, or longer
 constexpr int kMostFalls = 5;               // for the clock, before the measured time is accepted
 
 // Replays of a chain: as many as a network has layers in a row. Or fewer, which take so long that the timestamp between
 // two chains does not count.
 constexpr uint32_t kLongestChain = 20;
-constexpr double kChainUs = 400;
 
-uint32_t chain_of(double replay_us) {
-  const double wanted = std::ceil(kChainUs / std::max(replay_us, 1e-3));
+uint32_t chain_of(const TimingOptions& options, double replay_us) {
+  const double wanted = std::ceil(options.chain_us / std::max(replay_us, 1e-3));
   return static_cast<uint32_t>(std::clamp(wanted, 1.0, double{kLongestChain}));
 }
 
 uint32_t fewest_of(const TimingOptions& options) { return std::max(1u, kFewest * options.chains / 10); }
 uint32_t counted_of(const TimingOptions& options, double chain_us) {
-  const double wanted = std::ceil(kSubmissionUs / std::max(chain_us, 1e-3));
+  const double wanted = std::ceil(options.turn_us / std::max(chain_us, 1e-3));
   return static_cast<uint32_t>(
       std::clamp(wanted, static_cast<double>(fewest_of(options)), static_cast<double>(options.chains)));
 }
@@ -45,10 +44,11 @@ class Race {
   Race(const TimingOptions& options, size_t racers) : options_(options), racers_(racers), best_us_(options.best_us) {}
   // The first look.
   Done enter(const Racer& racer);
-  // After all first looks: more of those that are out, and the recordings that rounds replay.
+  // After all first looks: more of those that are out, and the recordings that rounds replay. Then the round that is not
+  // counted.
   Done prepare();
-  // A row of samples for each. One that is out has its first look.
-  Expected<std::vector<std::vector<double>>> round(size_t index);
+  // A row of samples for each. One that is out has its first look, and one that takes no part has none.
+  Expected<std::vector<std::vector<double>>> round(size_t index, const std::vector<bool>& takes_part);
   bool is_out(size_t index) const { return is_out(entries_[index]); }
 
  private:
@@ -58,6 +58,7 @@ class Race {
   };
   Expected<double> look(const Racer& racer) const;
   Done look_again(Entry& entry);
+  Done record(const Entry& entry);
   bool is_out(const Entry& entry) const {
     return options_.is_quick && best_us_ > 0 && entry.look_us > kFarSlower * best_us_;
   }
@@ -98,23 +99,38 @@ Done Race::look_again(Entry& entry) {
 }
 
 Done Race::prepare() {
-  const bool is_quick = options_.is_quick;
   for (Entry& entry : entries_) {
     if (Done looked = look_again(entry); !looked) return looked;
-    // A recording that is run again begins with the first copy: by then all others were read.
-    const uint32_t whole_rotation = entry.racer->copies / ((is_quick ? fewest_of(options_) : options_.chains) + 1) + 1;
-    const uint32_t chain = std::max(chain_of(entry.look_us), whole_rotation);
-    if (is_out(entry) || (chain == 1 && !is_quick)) continue;
-    const uint32_t counted = is_quick ? counted_of(options_, chain * entry.look_us) : options_.chains;
-    if (Done recorded = entry.racer->record(chain, counted); !recorded) return recorded;
+    if (Done recorded = record(entry); !recorded) return recorded;
+  }
+  const auto first = round(0, std::vector<bool>(racers_, true));
+  if (!first) return first.error();
+  // Another program interrupted the look of one that is far faster now: its chains are too few or too short.
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const double least_us = std::ranges::min((*first)[i]);
+    if (!options_.is_quick || kInterrupted * least_us > entries_[i].look_us) continue;
+    entries_[i].look_us = least_us;
+    if (Done recorded = record(entries_[i]); !recorded) return recorded;
   }
   return std::monostate{};
 }
 
-Expected<std::vector<std::vector<double>>> Race::round(size_t index) {
+Done Race::record(const Entry& entry) {
+  const bool is_quick = options_.is_quick;
+  // A recording that is run again begins with the first copy: by then all others were read.
+  const uint32_t whole_rotation = entry.racer->copies / ((is_quick ? fewest_of(options_) : options_.chains) + 1) + 1;
+  const uint32_t chain = std::max(chain_of(options_, entry.look_us), whole_rotation);
+  if (is_out(entry) || (chain == 1 && !is_quick)) return std::monostate{};
+  const uint32_t counted = is_quick ? counted_of(options_, chain * entry.look_us) : options_.chains;
+  return entry.racer->record(chain, counted);
+}
+
+Expected<std::vector<std::vector<double>>> Race::round(size_t index, const std::vector<bool>& takes_part) {
   std::vector<std::vector<double>> rows;
   for (const Entry& entry : entries_) {
-    auto samples = is_out(entry) ? Expected<std::vector<double>>(std::vector{entry.look_us}) : entry.racer->run();
+    Expected<std::vector<double>> samples = std::vector<double>();
+    if (is_out(entry)) samples = std::vector{entry.look_us};
+    else if (takes_part[rows.size()]) samples = entry.racer->run();
     if (!samples) return samples.error();
     rows.push_back(*std::move(samples));
     tell((1 + index) * racers_ + rows.size());
@@ -145,16 +161,16 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
     if (Done entered = race.enter(racer); !entered) return entered.error();
   }
   if (Done prepared = race.prepare(); !prepared) return prepared.error();
-  if (const auto first = race.round(0); !first) return first.error();
   auto level = options.is_quick ? clock.look() : clock.raise();
   if (level && options.is_quick && !level->is_steady()) level = clock.raise();
   if (!level) return level.error();
 
   Timings timings{.rounds_us = std::vector<std::vector<double>>(racers.size()), .clock = *level};
   std::vector<std::vector<double>> samples(racers.size());
+  std::vector<bool> takes_part(racers.size(), true);
   int falls = 0;
-  for (uint32_t rounds = 0; rounds < rounds_of(options);) {
-    const auto round = race.round(kNotCounted + rounds);
+  for (uint32_t rounds = 0; rounds < rounds_of(options) && std::ranges::count(takes_part, true) > 0;) {
+    const auto round = race.round(kNotCounted + rounds, takes_part);
     if (!round) return round.error();
     level = clock.look();
     if (level && !level->is_steady() && falls++ < kMostFalls) {
@@ -165,9 +181,10 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
     if (level->of_best < timings.clock.of_best) timings.clock = *level;
     for (size_t i = 0; i < samples.size(); ++i) {
       samples[i].insert(samples[i].end(), (*round)[i].begin(), (*round)[i].end());
-      if (!race.is_out(i)) timings.rounds_us[i].push_back(spread_of((*round)[i]).low);
+      if (!race.is_out(i) && takes_part[i]) timings.rounds_us[i].push_back(spread_of((*round)[i]).low);
     }
     ++rounds;
+    if (options.next_round) takes_part = options.next_round(timings.rounds_us);
   }
   for (size_t i = 0; i < samples.size(); ++i) {
     if (race.is_out(i)) samples[i].resize(1);  // the same look, of each round

@@ -20,11 +20,12 @@ struct SearchPolicy {
   size_t least_measured = 16;      // a search does not end before, whether it gains or not
   double most_of_space = 0.15;     // of all candidates: a search does not go on beyond, nor below least_measured
   double gain = 0.99;              // a batch gains if its best time is less than this times the best before
-  uint32_t first_replays = 10;     // of each candidate
   // The final round.
   size_t finalists = 4;
-  double finalist_cost = 3;  // how much longer it takes than timing a candidate first
-  double final_share = 0.2;  // of the budget, at most, if a final of two takes no longer
+  double final_share = 0.3;          // of the budget, which the other stages leave to it
+  double pass = 0.5;                 // the time of a pass, as a part of the candidate's time in its first round
+  double passes_before = 2;          // the looks, and a pass that is not counted
+  double passes_of_a_short_one = 4;  // with less time left, fewer candidates take part
   // Expected times. On 23 problems of an H200, the best of the first eight candidates takes 1.007 times the best known
   // time (geometric mean). It takes 1.016 without a bonus, 1.015 with 0.5, 1.020 with 0.8. A similarity that decays
   // within 1 or 4 steps makes it 1.005 and 1.007.
@@ -102,6 +103,7 @@ struct Prospect {
   const Candidate* candidate;
   Words words;
   bool was_requested = false;
+  double timing_s = 0;  // in its first round, without compiling and verifying; 0: in none of this search
   // Sums over those measured.
   double similarity = 0;
   double weighted_logs = 0;  // similarity * log(time / estimate)
@@ -122,12 +124,11 @@ class Search {
 
   Expected<SearchResult> run(std::span<const Measured> known) {
     for (const Measured& measured : known) {
-      const auto prospect =
-          std::ranges::find(prospects_, measured.id, [](const Prospect& p) { return p.candidate->id; });
-      if (prospect == prospects_.end() || prospect->was_requested) continue;
-      prospect->was_requested = true;
+      const size_t place = place_of(measured.id);
+      if (place == prospects_.size() || prospects_[place].was_requested) continue;
+      prospects_[place].was_requested = true;
       ++requested_;
-      learn(*prospect, measured.us);
+      learn(prospects_[place], measured.us);
       measured_.push_back(measured);
     }
     // The first few tell how long the rest would take.
@@ -144,8 +145,14 @@ class Search {
  private:
   // ---- what is expected ----
 
+  // Its place; their number if it is none of them.
+  size_t place_of(const std::string& id) const {
+    const auto prospect = std::ranges::find(prospects_, id, [](const Prospect& p) { return p.candidate->id; });
+    return static_cast<size_t>(prospect - prospects_.begin());
+  }
+
   void learn(const Prospect& of, const measure::Spread& us) {
-    const double log = std::log(std::max(us.low, 1e-3) / of.estimate_us());
+    const double log = std::log(std::max(short_us(us), 1e-3) / of.estimate_us());
     sum_of_logs_ += log;
     ++learned_;
     for (Prospect& prospect : prospects_) {
@@ -208,20 +215,25 @@ class Search {
     return several;
   }
   double left_s() const { return budget_s_ - laboratory_.elapsed_s(); }
-  // Of a final round of so many. Its kernels are verified already, and verifying may take most of a first measurement.
-  double final_s(size_t count, uint32_t replays = kReplaysOfFinal) const {
-    const double each_s = timing_s_ > 0 ? timing_s_ : pace_.each_s;
-    // The looks and the pass that is not counted take as long as the replays of a first measurement.
-    const double part =
-        static_cast<double>(kPolicy.first_replays + replays) / (kPolicy.first_replays + kReplaysOfFinal);
-    return kPolicy.finalist_cost * part * static_cast<double>(count) * each_s;
+  // Of a final round in which each of these has so many passes. They are verified already, and verifying may take most
+  // of a first round.
+  double final_s(std::span<const std::string> ids, double passes) const {
+    double first_s = 0;
+    for (const std::string& id : ids) {
+      const double timing_s = prospects_[place_of(id)].timing_s;
+      first_s += timing_s > 0 ? timing_s : pace_.each_s;
+    }
+    return kPolicy.pass * (kPolicy.passes_before + passes) * first_s;
   }
-  // Whether so many more can be measured, and the last stage. Without a final of two at least, noise would choose.
-  bool fits(size_t count) const {
-    const double least_s = timing_s_ > 0 ? final_s(2) : 0;
-    const double last_s = std::min(final_s(kPolicy.finalists), std::max(kPolicy.final_share * budget_s_, least_s));
-    return pace_.of(count) + last_s <= left_s();
+  // What the other stages leave to the final round: its share of the budget. Or more, if a short one of two takes more:
+  // without it, noise would choose.
+  double kept_s() const {
+    const auto two = best(2);
+    const double least_s = two.size() < 2 ? 0 : final_s(two, kPolicy.passes_of_a_short_one);
+    return std::max(kPolicy.final_share * budget_s_, least_s);
   }
+  // Whether so many more can be measured.
+  bool fits(size_t count) const { return pace_.of(count) + kept_s() <= left_s(); }
 
   // A batch that took longer than those before counts at once.
   void keep_pace(const Pace& took) {
@@ -239,7 +251,7 @@ class Search {
     const auto prospects = expected_best(first_count());
     if (prospects.empty()) return std::monostate{};
     expect_after(prospects);
-    return measure(ids_of(prospects), kPolicy.first_replays);
+    return measure(ids_of(prospects), {.best_us = best_us()});
   }
 
   // As many of them as fit; whether any did.
@@ -247,7 +259,7 @@ class Search {
     while (!prospects.empty() && !fits(prospects.size())) prospects.pop_back();
     if (prospects.empty()) return false;
     expect_after(prospects);
-    if (Done measured = measure(ids_of(prospects), kPolicy.first_replays); !measured) return measured.error();
+    if (Done measured = measure(ids_of(prospects), {.best_us = best_us()}); !measured) return measured.error();
     return true;
   }
 
@@ -265,31 +277,27 @@ class Search {
     return ids;
   }
 
-  Done measure(const std::vector<std::string>& ids, uint32_t replays) {
+  Done measure(const std::vector<std::string>& ids, const Round& round) {
     const double began = laboratory_.elapsed_s();
-    const bool is_final = is_final_round(replays);
-    // In the final nothing counts but those that meet there.
-    const auto batch = laboratory_.measure(ids, replays, is_final ? 0 : best_us());
+    const auto batch = laboratory_.measure(ids, round);
     if (!batch) return batch.error();
     ++rounds_;
-    if (is_final && std::ranges::any_of(batch->us, [](const auto& us) { return us.has_value(); })) {
+    if (round.is_final && std::ranges::any_of(batch->us, [](const auto& us) { return us.has_value(); })) {
       for (Measured& measured : measured_) measured.is_final = false;
     }
-    if (!is_final) {
-      const double seconds = laboratory_.elapsed_s() - began - batch->compiling_s;
-      const auto count = static_cast<double>(ids.size());
-      keep_pace({batch->compiling_s, seconds / count});
-      timing_s_ = std::max((seconds - batch->verifying_s) / count, 0.5 * timing_s_);
-    }
+    const double seconds = laboratory_.elapsed_s() - began - batch->compiling_s;
+    const auto count = static_cast<double>(ids.size());
+    if (!round.is_final) keep_pace({batch->compiling_s, seconds / count});
     for (size_t i = 0; i < ids.size(); ++i) {
-      Prospect& prospect = *std::ranges::find(prospects_, ids[i], [](const Prospect& p) { return p.candidate->id; });
+      Prospect& prospect = prospects_[place_of(ids[i])];
+      if (!round.is_final) prospect.timing_s = (seconds - batch->verifying_s) / count;
       requested_ += prospect.was_requested ? 0 : 1;
       prospect.was_requested = true;
       std::erase_if(measured_, [&](const Measured& m) { return m.id == ids[i]; });
       if (!batch->us[i]) continue;
-      if (!is_final) learn(prospect, *batch->us[i]);
-      measured_.push_back(
-          {ids[i], prospect.candidate->cost_us, *batch->us[i], is_final && batch->us[i]->samples != 1, rounds_});
+      if (!round.is_final) learn(prospect, *batch->us[i]);
+      const bool is_of_final = round.is_final && batch->us[i]->samples != 1;
+      measured_.push_back({ids[i], prospect.candidate->cost_us, *batch->us[i], is_of_final, rounds_});
     }
     return std::monostate{};
   }
@@ -345,9 +353,8 @@ class Search {
     return std::monostate{};
   }
 
-  // The best few for longer: as many as the budget has time for. One of several meets nobody, so two meet for a shorter
-  // time instead. The first two come with the earlier announced choice, and with the choice by estimates, so that they
-  // are compared under the same conditions.
+  // The best few for longer: as many as there is time for. The first two come with the earlier announced choice, and with
+  // the choice by estimates, so that they are compared under the same conditions.
   Done finish() {
     std::vector<std::string> ids;
     const auto add = [&](const std::string& id) {
@@ -362,23 +369,23 @@ class Search {
                              : std::ranges::find(measured_, prospects_.front().candidate->id, &Measured::id);
     if (untuned != measured_.end()) add(untuned->id);
     for (const std::string& id : sorted) add(id);
-    while (ids.size() > 2 && final_s(ids.size()) > left_s()) ids.pop_back();
-    const uint32_t replays = final_s(ids.size()) <= left_s() ? kReplaysOfFinal : kLeastReplaysOfFinal;
-    if (ids.empty() || final_s(ids.size(), replays) > left_s()) return std::monostate{};
-    return measure(ids, replays);
+    const double within_s = std::min(left_s(), kept_s());
+    while (ids.size() > 2 && final_s(ids, kPolicy.passes_of_a_short_one) > within_s) ids.pop_back();
+    if (ids.empty() || final_s(ids, 1) > left_s()) return std::monostate{};
+    return measure(ids, {.is_final = true, .within_s = within_s});
   }
 
   std::vector<std::string> best(size_t count) const {
     std::vector<const Measured*> sorted;
     for (const Measured& measured : measured_) sorted.push_back(&measured);
-    std::ranges::sort(sorted, {}, [](const Measured* m) { return m->us.low; });
+    std::ranges::sort(sorted, {}, [](const Measured* m) { return short_us(m->us); });
     std::vector<std::string> ids;
     for (size_t i = 0; i < std::min(count, sorted.size()); ++i) ids.push_back(sorted[i]->id);
     return ids;
   }
   double best_us() const {
-    double least = measured_.empty() ? 0 : measured_.front().us.low;
-    for (const Measured& measured : measured_) least = std::min(least, measured.us.low);
+    double least = measured_.empty() ? 0 : short_us(measured_.front().us);
+    for (const Measured& measured : measured_) least = std::min(least, short_us(measured.us));
     return least;
   }
 
@@ -392,9 +399,8 @@ class Search {
   size_t learned_ = 0;
   bool is_at_roof_ = false;
   double budget_s_;
-  Pace pace_;            // of the short stages
-  Pace first_pace_;      // of the first batch
-  double timing_s_ = 0;  // of pace_.each_s, for timing alone; 0: nothing was measured yet
+  Pace pace_;        // of the short stages
+  Pace first_pace_;  // of the first batch
 };
 
 }  // namespace

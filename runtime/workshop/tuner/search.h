@@ -14,9 +14,9 @@
 //      whole kind; more batches if one of them gains
 //   3  the final round: the best few again, against each other, for longer. The choice by estimates takes part, and the
 //      best of earlier runs. The candidates of this round rank ahead of all others, since a time of another round may be
-//      of a quieter machine. final_round.h chooses among them
+//      of a quieter machine. final_round.h chooses among them. The other stages leave it a share of the budget
 //
-// A short round counts by its low (Spread::low). Other programs can interrupt most runs of such a round, and then its
+// A short round counts by its low (short_us()). Other programs can interrupt most runs of such a round, and then its
 // median is many times the kernel's time.
 //
 // The search goes to its final round as soon as the best is nearly as fast as the device's rates allow
@@ -47,15 +47,19 @@ struct Batch {
   double compiling_s = 0, verifying_s = 0;         // of the time that it took
 };
 
-// Of each candidate of the final round; other rounds have fewer. A final round has the least if the budget is short.
-constexpr uint32_t kReplaysOfFinal = 60, kLeastReplaysOfFinal = 20;
-constexpr bool is_final_round(uint32_t replays) { return replays >= kLeastReplaysOfFinal; }
+// How candidates are timed against each other: shortly, or in a final round.
+struct Round {
+  double best_us = 0;  // the best time of earlier short rounds; 0: there is none
+  bool is_final = false;
+  double within_s = 0;  // of a final round: no pass begins that would end later
+};
+
+// The time of a candidate by a short round.
+constexpr double short_us(const measure::Spread& us) { return us.low; }
 
 // Measures candidates. One that got no time is not requested again.
 struct Laboratory {
-  // Some candidates against each other, each replayed so often. `best_us`: the best earlier time; 0: there is none, or
-  // it is not comparable.
-  std::function<Expected<Batch>(std::span<const std::string> ids, uint32_t replays, double best_us)> measure;
+  std::function<Expected<Batch>(std::span<const std::string> ids, const Round& round)> measure;
   std::function<double()> elapsed_s;  // of the budget
   // The ids of the measure() after the next, if the next brings no surprise: there may be time to compile them.
   std::function<void(std::vector<std::string> ids)> expect = {};

@@ -160,9 +160,8 @@ class Display {
                                  : "There is no reference, and all kernels are of one template");
     }
     if (report.ties > 1) {
-      fmt::print(
-          "  {} kernels of the final are as fast, within {:.0f} % or the noise: the smallest estimate is first\n",
-          report.ties, 100 * kMargin);
+      fmt::print("  {} kernels of the final are as fast, within {:.0f} %: the smallest estimate is first\n",
+                 report.ties, 100 * kMargin);
     }
     if (report.found.is_at_roof) {
       fmt::print(

@@ -20,8 +20,9 @@ namespace {
 // A driver that dies with every candidate is no driver to tune on.
 constexpr size_t kMostDeaths = 64;
 constexpr double kOfRepeats = 0.05;  // of the budget, which the winner's repetitions may take
-// In a round, of each candidate. The final has more rounds of as many replays, since it compares round by round.
-constexpr uint32_t kChains = 10, kChainsOfFinal = 5;
+// In a short round, and in a pass of a final round, of each candidate.
+constexpr uint32_t kChains = 10, kChainsOfPass = 16;
+constexpr double kTurnUs = 100e3, kTurnOfPassUs = 8e3;  // with fewer chains if they would take longer
 
 using Json = nlohmann::ordered_json;
 
@@ -50,8 +51,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 void Tuner::tell(std::string_view stage, size_t done, size_t all, std::string text) const {
   if (!options_.on_event) return;
   TunerEvent event{stage, std::move(text), done, all};
-  // As the search ranks them (search.h).
-  const auto best = std::ranges::min_element(times_, {}, [](const auto& time) { return time.second.low; });
+  const auto best = std::ranges::min_element(times_, {}, [](const auto& time) { return short_us(time.second); });
   if (best != times_.end()) {
     event.best = best->first;
     event.best_us = best->second.median;
@@ -227,10 +227,16 @@ Done Tuner::verify(std::vector<std::string> ids) {
 }
 
 // Together; where that fails, each alone, by another worker.
-Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times) {
-  const uint32_t chains = is_final_round(replays) ? kChainsOfFinal : kChains;
-  const Json command = {{"do", "time"},     {"ids", ids},           {"replays", replays},
-                        {"chains", chains}, {"is_cold", is_cold()}, {"best_us", best_us}};
+Done Tuner::time(const std::vector<std::string>& ids, const Round& round, double until_s, Times& times) {
+  const uint32_t chains = round.is_final ? kChainsOfPass : kChains;
+  Json command = {{"do", "time"},
+                  {"ids", ids},
+                  {"replays", (round.is_final ? kMostPasses : 1) * chains},
+                  {"chains", chains},
+                  {"turn_us", round.is_final ? kTurnOfPassUs : kTurnUs},
+                  {"is_cold", is_cold()},
+                  {"best_us", round.best_us}};
+  if (round.is_final) command["within_s"] = until_s - seconds_since(began_);
   const auto reply = ask(command, told_as("time"));
   if (!reply) return reply.error();
   if (reply->answer && reply->answer->contains("times")) {
@@ -249,7 +255,7 @@ Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double b
   }
   if (ids.size() == 1) return drop(ids.front(), fmt::format("timing it: {}", end), true);
   for (const std::string& id : ids) {
-    if (Done done = time({id}, replays, best_us, times); !done) return done;
+    if (Done done = time({id}, round, until_s, times); !done) return done;
   }
   return std::monostate{};
 }
@@ -300,7 +306,8 @@ Done Tuner::keep(Times& times, bool is_final) {
   return store_.add(opened_.device, opened_.profile, rows);
 }
 
-Expected<Batch> Tuner::measure(std::span<const std::string> asked, uint32_t replays, double best_us) {
+Expected<Batch> Tuner::measure(std::span<const std::string> asked, const Round& round) {
+  const double until_s = seconds_since(began_) + round.within_s;
   std::span<const std::string> ids = asked;
   if (options_.is_stopped && *options_.is_stopped) {
     return interrupted();
@@ -328,16 +335,15 @@ Expected<Batch> Tuner::measure(std::span<const std::string> asked, uint32_t repl
     batch.verifying_s = seconds_since(began);
   }
   Times times;
-  const bool is_final = is_final_round(replays);
-  if (is_final) {
+  if (round.is_final) {
     if (Done noted = note_base(); !noted) return noted.error();
   }
   const auto to_time = chosen([](const std::string&) { return true; });
   if (!to_time.empty()) {
-    if (Done done = time(to_time, replays, best_us, times); !done) return done.error();
+    if (Done done = time(to_time, round, until_s, times); !done) return done.error();
   }
-  if (is_final) settle_final(times);
-  if (Done kept = keep(times, is_final); !kept) return kept.error();
+  if (round.is_final) settle_final(times);
+  if (Done kept = keep(times, round.is_final); !kept) return kept.error();
   has_measured_ |= !times.empty();
   for (const auto& [id, us] : times) times_[id] = us;
   for (const std::string& id : asked) {
@@ -421,9 +427,11 @@ Done Tuner::repeat_winner(TaskReport& report, double until_s) {
   return std::monostate{};
 }
 
-Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
+// Forgets the problem before.
+void Tuner::begin(const runner::Task& task, const Share& share) {
   began_ = std::chrono::steady_clock::now();
   task_ = task;
+  share_ = share;
   by_relatives_.clear();
   verified_.clear();
   compiled_.clear();
@@ -438,8 +446,49 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   has_measured_ = false;
   expected_.clear();
   looks_ahead_ = true;
+}
+
+// By find_best(), of the candidates that the worker opened.
+Done Tuner::search(TaskReport& report) {
+  const Laboratory laboratory{
+      .measure = [&](std::span<const std::string> ids, const Round& round) { return measure(ids, round); },
+      .elapsed_s = [&] { return seconds_since(began_); },
+      .expect = [&](std::vector<std::string> ids) { expected_ = std::move(ids); }};
+  SearchOptions how = options_.search;
+  how.share = share_;
+  how.roof_us = opened_.roof_us;
+  auto known = options_.is_anew ? Expected<std::vector<Measured>>(std::vector<Measured>()) : stored_times(report);
+  if (!known) return known.error();
+  for (const Measured& measured : *known) times_[measured.id] = measured.us;
+  const std::vector<Candidate> candidates = searched(*known);
+  report.candidates = candidates.size();
+  report.left_out = opened_.candidates.size() - candidates.size();
+  auto found = find_best(candidates, *known, laboratory, how);
+  if (!found) return found.error();
+  report.found = *std::move(found);
+  return std::monostate{};
+}
+
+// After the last measurement.
+void Tuner::complete(TaskReport& report, const std::string& untuned) const {
+  report.base_us = base_us_;
+  report.ties = ties_;
+  report.roof_us = opened_.roof_us;
+  const std::vector<Measured>& ranked = report.found.ranked;
+  report.by_relatives = static_cast<size_t>(
+      std::ranges::count_if(ranked, [&](const Measured& measured) { return by_relatives_.contains(measured.id); }));
+  const auto measured = std::ranges::find(ranked, untuned, &Measured::id);
+  const bool is_beside_best =
+      measured != ranked.end() && measured->round > 0 && measured->round == ranked.front().round;
+  if (is_beside_best) report.untuned = *measured;
+  for (const auto& [kernel, reason] : dropped_) report.dropped.push_back({kernel, reason});
+  report.suspicions = suspicions_;
+  report.seconds = seconds_since(began_);
+}
+
+Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   const double budget_s = budget_of(options_.search.strategy, share.budget_s);
-  share_ = {(1 - kOfRepeats) * budget_s, std::max(budget_s, share.most_s), share.pace};
+  begin(task, {(1 - kOfRepeats) * budget_s, std::max(budget_s, share.most_s), share.pace});
   tell("open", 0, 0, command_of(task));
   if (!worker_) {
     if (Done started = start(); !started) return started.error();
@@ -455,39 +504,12 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
                     .opened_s = seconds_since(began_)};
   const std::string untuned = opened_.candidates.front().id;
   if (Done skipped = skip_quarantined(); !skipped) return skipped.error();
-
   if (Done noted = note_base(); !noted) return noted.error();
-  const Laboratory laboratory{.measure = [&](std::span<const std::string> ids, uint32_t replays,
-                                             double best_us) { return measure(ids, replays, best_us); },
-                              .elapsed_s = [&] { return seconds_since(began_); },
-                              .expect = [&](std::vector<std::string> ids) { expected_ = std::move(ids); }};
-  SearchOptions how = options_.search;
-  how.share = share_;
-  how.roof_us = opened_.roof_us;
-  auto known = options_.is_anew ? Expected<std::vector<Measured>>(std::vector<Measured>()) : stored_times(report);
-  if (!known) return known.error();
-  for (const Measured& measured : *known) times_[measured.id] = measured.us;
-  const std::vector<Candidate> candidates = searched(*known);
-  report.candidates = candidates.size();
-  report.left_out = opened_.candidates.size() - candidates.size();
-  auto found = find_best(candidates, *known, laboratory, how);
-  if (!found) return found.error();
-  report.found = *std::move(found);
+  if (Done found = search(report); !found) return found.error();
   if (Done ranked = rank_as_stored(report); !ranked) return ranked.error();  // without rejected ones
   if (Done repeated = repeat_winner(report, budget_s); !repeated) return repeated.error();
   if (Done noted = note_base(); !noted) return noted.error();
-  report.base_us = base_us_;
-  report.ties = ties_;
-  report.roof_us = opened_.roof_us;
-  report.by_relatives = static_cast<size_t>(std::ranges::count_if(
-      report.found.ranked, [&](const Measured& measured) { return by_relatives_.contains(measured.id); }));
-  const auto measured = std::ranges::find(report.found.ranked, untuned, &Measured::id);
-  const bool is_beside_best = measured != report.found.ranked.end() && measured->round > 0 &&
-                              measured->round == report.found.ranked.front().round;
-  if (is_beside_best) report.untuned = *measured;
-  for (const auto& [kernel, reason] : dropped_) report.dropped.push_back({kernel, reason});
-  report.suspicions = suspicions_;
-  report.seconds = seconds_since(began_);
+  complete(report, untuned);
   return report;
 }
 

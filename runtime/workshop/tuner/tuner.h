@@ -104,6 +104,7 @@ class Tuner {
     std::vector<Candidate> candidates;
     std::map<std::string, uint64_t, std::less<>> digests;
   };
+  void begin(const runner::Task& task, const Share& share);
   Done start();
   Expected<Opened> open(const runner::Task& task);
   Done count_death();
@@ -112,14 +113,16 @@ class Tuner {
   Expected<std::vector<Measured>> stored_times(TaskReport& report) const;
   std::vector<Candidate> searched(std::span<const Measured> known) const;
 
-  Expected<Batch> measure(std::span<const std::string> asked, uint32_t replays, double best_us);
+  Done search(TaskReport& report);
+  Expected<Batch> measure(std::span<const std::string> asked, const Round& round);
   Done compile(const std::vector<std::string>& ids);
   Done compile_ahead();
   Done verify(std::vector<std::string> ids);
   using Times = std::map<std::string, measure::Spread>;
-  Done time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times);
+  Done time(const std::vector<std::string>& ids, const Round& round, double until_s, Times& times);
   Done repeat_winner(TaskReport& report, double until_s);
   Done rank_as_stored(TaskReport& report);
+  void complete(TaskReport& report, const std::string& untuned) const;
   void settle_final(Times& times);
   Done note_base();
   Done keep(Times& times, bool is_final);

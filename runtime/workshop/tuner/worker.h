@@ -12,7 +12,8 @@
 //   {"do": "compile ahead", "ids": [...]}   -> {} at once; where the device is no CPU, they are compiled meanwhile
 //   {"do": "verify", "ids": [...], "without": [...], "within_s": 12.5}
 //   -> {"at": id} {"id": ..., "fault": "", "is_proven": true, "is_by_relatives": false, "suspicion": ""} ... {}
-//   {"do": "time", "ids": [...], "replays": 60, "is_cold": false, "best_us": 12.5}
+//   {"do": "time", "ids": [...], "replays": 10, "chains": 10, "turn_us": 1e5, "is_cold": false, "best_us": 9}
+//   {"do": "time", ..., "within_s": 2.5}  of a final round, which ends when it is decided
 //   -> {"times": [{"id": ..., "us": [median, low, high], "samples": 33}, ...]}, or {"fault": ...} where a candidate has none
 //   {"do": "repeat", "ids": [...], "times": 20, "within_s": 0.5}  -> as verify: whether results change from run to run
 //

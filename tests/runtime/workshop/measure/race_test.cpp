@@ -72,6 +72,23 @@ TEST(Race, TellsTheLowOfEachInEachRound) {
   EXPECT_EQ(of_one->rounds_us[0], (std::vector<double>{9, 9}));
 }
 
+// Who takes part in the next round may depend on the rounds so far.
+TEST(Race, EndsWhenNobodyTakesPart) {
+  FakeRacer fakes[] = {{50, 45}, {30, 28}, {20, 19}};
+  std::vector<Racer> racers;
+  for (FakeRacer& fake : fakes) racers.push_back(fake.racer());
+  SteadyClock clock;
+  const auto next_round = [](std::span<const std::vector<double>> rounds_us) {
+    const size_t rounds = rounds_us[1].size();
+    return std::vector{false, rounds < 3, rounds < 3};
+  };
+  const auto times = race(clock, racers, {.replays = 100, .next_round = next_round});
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->rounds_us, (std::vector<std::vector<double>>{{45}, {28, 28, 28}, {19, 19, 19}}));
+  EXPECT_EQ(times->device_us[0].samples, 10u);
+  EXPECT_EQ(times->device_us[1].samples, 30u);
+}
+
 // In a quick race one that is far slower, than a later one too, has the time of its best look and no other run. A long
 // look is not repeated.
 TEST(Race, IsOverForLosersOfAQuickOne) {
@@ -126,6 +143,17 @@ TEST(Race, HasChainsOfEqualLength) {
     raced(fake, {.replays = kReplays, .is_quick = is_quick});
     EXPECT_EQ(fake[0].chain, chain) << us;
     EXPECT_EQ(fake[0].counted, counted) << us;
+  }
+}
+
+// Another program interrupted the look: the next round tells how long a chain takes.
+TEST(Race, CorrectsALookThatWasInterrupted) {
+  for (const auto& [look_us, later_us, chain, counted] :
+       {std::tuple(5000.0, 50.0, 2u, 10u), {5000.0, 4000.0, 1u, 3u}, {5000.0, 2000.0, 1u, 4u}}) {
+    FakeRacer fake[] = {{look_us, later_us}};
+    raced(fake, {.replays = kReplays, .chain_us = 100, .is_quick = true, .turn_us = 8e3});
+    EXPECT_EQ(fake[0].chain, chain) << later_us;
+    EXPECT_EQ(fake[0].counted, counted) << later_us;
   }
 }
 

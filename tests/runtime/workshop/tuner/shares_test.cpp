@@ -49,9 +49,10 @@ Spent spend(const std::vector<Problem>& problems, double budget_s) {
       candidates.push_back({fmt::format("op.tile.m{}", i), 1.0 + static_cast<double>(i)});
     double elapsed_s = problem.opening_s;
     const Laboratory laboratory{
-        .measure = [&](std::span<const std::string> ids, uint32_t replays, double) -> Expected<Batch> {
-          const double compiling_s = replays == 10 ? problem.compiling_s : 0;  // the short ones
-          elapsed_s += compiling_s + problem.each_s * static_cast<double>(ids.size());
+        .measure = [&](std::span<const std::string> ids, const Round& round) -> Expected<Batch> {
+          const double timing_s = problem.each_s * static_cast<double>(ids.size());
+          const double compiling_s = round.is_final ? 0 : problem.compiling_s;
+          elapsed_s += compiling_s + (round.is_final ? std::min(timing_s, round.within_s) : timing_s);
           return Batch{std::vector(ids.size(), std::optional(measure::Spread{1, 1, 1})), compiling_s};
         },
         .elapsed_s = [&] { return elapsed_s; }};
