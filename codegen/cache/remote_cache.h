@@ -45,7 +45,6 @@ class RemoteCache {
   void store(std::vector<Upload> uploads, std::chrono::milliseconds compiling);
 
   bool is_used() const { return !is_off_; }
-  void turn_off() { is_off_ = true; }
   // The first fault, as a sentence; empty: there was none. A server that refuses to store is none.
   const std::string& warning() const { return warning_; }
 

@@ -146,14 +146,4 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
   return selection;
 }
 
-std::string why_rarely_best(const Choice& choice, const DeviceProfile& device) {
-  for (const Launch& launch : choice.launches) {
-    const Request request{.op = launch.op, .problem = launch.problem.data(), .device = &device};
-    const uint64_t listed = selector::rarely_best_on(*launch.op, device);
-    const auto refusal = selector::check_rarely_best(request, *launch.kernel, launch.specialization, listed);
-    if (refusal) return selector::sentence(launch.op->rarely_best[refusal->index], device);
-  }
-  return "";
-}
-
 }  // namespace qgen

@@ -113,9 +113,6 @@ struct SelectOptions {
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options = {});
 
-// Why a choice on the device needs SelectOptions::with_rarely_best; empty: it does not.
-std::string why_rarely_best(const Choice& choice, const DeviceProfile& device);
-
 // The digest of a choice's module, by the choice's id; of a recipe, of its steps' modules in their order. Equal for
 // equal SPIR-V on every machine. nullopt: the library has no such choice.
 std::optional<uint64_t> digest_of(const OperatorInfo& op, std::string_view choice_id, const KernelLibrary& library);

@@ -79,48 +79,10 @@ bool is_per_tensor(const Shape& params) {
   return std::ranges::all_of(params, [](int64_t side) { return side == 1; });
 }
 
-bool is_per_channel(const Shape& data, const Shape& params) {
-  const auto axis = channel_axis(params);
-  return axis && params.size() == data.size() && params[*axis] == data[*axis];
-}
-
-bool is_per_token(const Shape& data, const Shape& params) {
-  return !is_per_tensor(params) && params.size() == data.size() && params.back() == 1 &&
-         std::equal(params.begin(), params.end() - 1, data.begin());
-}
-
-bool is_per_group(const Shape& data, const Shape& params) {
-  if (params.size() != data.size()) return false;
-  for (size_t d = 0; d < data.size(); ++d) {
-    if (1 < params[d] && params[d] < data[d]) return true;
-  }
-  return false;
-}
-
 std::optional<size_t> channel_axis(const Shape& params) {
   const auto is_long = [](int64_t side) { return side != 1; };
   if (std::ranges::count_if(params, is_long) != 1) return std::nullopt;
   return static_cast<size_t>(std::ranges::find_if(params, is_long) - params.begin());
-}
-
-Expected<Shape> compact_shape(const Shape& params) {
-  Shape compact;
-  std::ranges::copy_if(params, std::back_inserter(compact), [](int64_t side) { return side != 1; });
-  if (compact.size() > 2) {
-    return refused(fmt::format("parameters of shape {} vary along {} dimensions, and a compact form has at most two",
-                               to_text(params), compact.size()));
-  }
-  return compact;
-}
-
-Expected<Shape> expand_shape(const Shape& compact, size_t axis, size_t rank) {
-  if (rank > kMaxRank || compact.size() > rank || axis > rank - compact.size()) {
-    return refused(
-        fmt::format("a compact shape {} does not fit at dimension {} of rank {}", to_text(compact), axis, rank));
-  }
-  Shape full(rank, 1);
-  std::ranges::copy(compact, full.begin() + static_cast<std::ptrdiff_t>(axis));
-  return full;
 }
 
 namespace {

@@ -35,20 +35,10 @@ Expected<Shape> block_of(const Shape& data, const Shape& params);
 // The parameters' shape for a block size: data[d] / block[d]. The inverse of block_of() for shapes of the data's rank.
 Expected<Shape> params_shape(const Shape& data, const Shape& block);
 
-// The predicates, by parameter shape alone. A singleton is per tensor whatever its rank, and nothing else.
+// By the parameters' shape alone: a singleton is per tensor, whatever its rank.
 bool is_per_tensor(const Shape& params);
-bool is_per_channel(const Shape& data, const Shape& params);  // one parameter an element of one dimension
-// One a row of the last dimension; of a matrix also a channel.
-bool is_per_token(const Shape& data, const Shape& params);
-bool is_per_group(const Shape& data, const Shape& params);  // several blocks of several elements along some dimension
 // The dimension along which a per-channel or single-axis shape varies; nullopt for a singleton and for more than one.
 std::optional<size_t> channel_axis(const Shape& params);
-
-// The shape for kernels: dimensions of length 1 dropped, [1, C, 1] -> [C], [K, 1, G] -> [K, G], a singleton -> [].
-// Error: more than two sides are left. The inverse puts a compact shape at dimensions axis, axis + 1 of a shape of
-// ones.
-Expected<Shape> compact_shape(const Shape& params);
-Expected<Shape> expand_shape(const Shape& compact, size_t axis, size_t rank);
 
 // Checks everything that the struct promises against the data's shape. Errors name the field and show both shapes.
 Done check(const QuantParams& params, const Shape& data);

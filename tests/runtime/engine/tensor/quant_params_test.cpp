@@ -119,100 +119,29 @@ TEST(Blocks, SayTheParametersShape) {
   for (const BlockCase& c : kParams) EXPECT_EQ(text_of(params_shape(c.data, c.params)), c.block);
 }
 
-struct PredicateCase {
-  Shape data, params;
-  std::string kinds;  // of tensor, channel, token and group the ones that are true
+struct AxisCase {
+  Shape params;
+  bool is_per_tensor;
   std::optional<size_t> axis;
 };
 
-const PredicateCase kPredicates[] = {
-    {{3, 4, 10}, {}, "tensor", std::nullopt},
-    {{3, 4, 10}, {1}, "tensor", std::nullopt},
-    {{3, 4, 10}, {1, 1, 1}, "tensor", std::nullopt},
-    {{1, 1, 1}, {1, 1, 1}, "tensor", std::nullopt},  // a singleton is never per channel
-    {{3, 4, 10}, {3, 1, 1}, "channel", 0},
-    {{3, 4, 10}, {1, 4, 1}, "channel", 1},
-    {{3, 4, 10}, {1, 1, 10}, "channel", 2},
-    {{1, 4, 1}, {1, 4, 1}, "channel token", 1},
-    {{3, 10}, {3, 1}, "channel token", 0},
-    {{3, 4, 10}, {3, 4, 1}, "token", std::nullopt},
-    {{3, 4, 10}, {1, 1, 5}, "group", 2},  // along one axis, but not one each
-    {{3, 4, 10}, {3, 4, 2}, "group", std::nullopt},
-    {{8, 6}, {4, 2}, "group", std::nullopt},
-    {{3, 4}, {3, 4}, "", std::nullopt},  // a parameter for every element
-    {{3, 4}, {3}, "", 0},                // another rank
-    {{12}, {4}, "group", 0},
-    {{12}, {12}, "channel", 0},
+const AxisCase kAxes[] = {
+    {{}, true, std::nullopt},
+    {{1}, true, std::nullopt},
+    {{1, 1, 1}, true, std::nullopt},
+    {{3, 1, 1}, false, 0},
+    {{1, 4, 1}, false, 1},
+    {{1, 1, 10}, false, 2},
+    {{3, 4, 1}, false, std::nullopt},
+    {{3, 4, 2}, false, std::nullopt},
+    {{12}, false, 0},
+    {{0}, false, 0},  // a side without elements is not one of 1
 };
 
 TEST(Granularity, IsReadFromTheShape) {
-  for (const PredicateCase& c : kPredicates) {
-    std::string kinds;
-    const auto add = [&](bool holds, const char* kind) {
-      if (!holds) return;
-      if (!kinds.empty()) kinds += ' ';
-      kinds += kind;
-    };
-    add(is_per_tensor(c.params), "tensor");
-    add(is_per_channel(c.data, c.params), "channel");
-    add(is_per_token(c.data, c.params), "token");
-    add(is_per_group(c.data, c.params), "group");
-    EXPECT_EQ(kinds, c.kinds) << to_text(c.data) << " " << to_text(c.params);
+  for (const AxisCase& c : kAxes) {
+    EXPECT_EQ(is_per_tensor(c.params), c.is_per_tensor) << to_text(c.params);
     EXPECT_EQ(channel_axis(c.params), c.axis) << to_text(c.params);
-  }
-}
-
-struct CompactCase {
-  Shape full;
-  std::string compact;
-};
-
-const CompactCase kCompact[] = {
-    {{}, "[]"},
-    {{1, 1}, "[]"},
-    {{1, 5, 1}, "[5]"},
-    {{5}, "[5]"},
-    {{4, 8}, "[4, 8]"},
-    {{4, 1, 8}, "[4, 8]"},
-    {{1, 0}, "[0]"},
-    {{2, 3, 4}, "parameters of shape [2, 3, 4] vary along 3 dimensions, and a compact form has at most two"},
-};
-
-TEST(CompactForm, DropsSidesOfOne) {
-  for (const CompactCase& c : kCompact) EXPECT_EQ(text_of(compact_shape(c.full)), c.compact);
-}
-
-struct ExpandCase {
-  Shape compact;
-  size_t axis, rank;
-  std::string full;
-};
-
-const ExpandCase kExpand[] = {
-    {{}, 0, 3, "[1, 1, 1]"},
-    {{5}, 0, 2, "[5, 1]"},  // a vector over the rows of a matrix: [K, 1], not [1, K]
-    {{5}, 1, 2, "[1, 5]"},
-    {{5}, 1, 3, "[1, 5, 1]"},
-    {{4, 8}, 0, 2, "[4, 8]"},
-    {{4, 8}, 2, 4, "[1, 1, 4, 8]"},
-    {{5}, 7, 8, "[1, 1, 1, 1, 1, 1, 1, 5]"},
-    {{5}, 2, 2, "a compact shape [5] does not fit at dimension 2 of rank 2"},
-    {{4, 8}, 1, 2, "a compact shape [4, 8] does not fit at dimension 1 of rank 2"},
-    {{5}, 0, 9, "a compact shape [5] does not fit at dimension 0 of rank 9"},
-    {{4, 8}, 0, 1, "a compact shape [4, 8] does not fit at dimension 0 of rank 1"},
-};
-
-TEST(CompactForm, ExpandsAtAnAxis) {
-  for (const ExpandCase& c : kExpand) EXPECT_EQ(text_of(expand_shape(c.compact, c.axis, c.rank)), c.full);
-}
-
-TEST(CompactForm, OfOneAxisIsUndoneByExpanding) {
-  for (size_t rank = 1; rank <= kMaxRank; ++rank) {
-    for (size_t axis = 0; axis < rank; ++axis) {
-      Shape full(rank, 1);
-      full[axis] = 5;
-      EXPECT_EQ(*expand_shape(*compact_shape(full), *channel_axis(full), rank), full);
-    }
   }
 }
 
