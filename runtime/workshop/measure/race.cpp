@@ -10,12 +10,12 @@ namespace {
 
 constexpr uint32_t kNotCounted = 1;  // rounds: caches fill, pages are touched, drivers finish deferred work
 // Of TimingOptions::is_quick:
-constexpr uint32_t kFewest = 3;   // chains of ten that count, of a turn that would take longer than it may
-constexpr double kFarSlower = 4;  // than the best, at the first look: a clock may be at a third for one of them
-constexpr int kMostLooks = 3;     // of one that is far slower: another program may have interrupted the first
-constexpr double kMostInterrupted = 100e3;  // a longer look is not repeated: interruptions are shorter
-constexpr double kInterrupted = 2;          // a look takes so many times as long as in the round after it, or longer
-constexpr int kMostFalls = 5;               // for the clock, before the measured time is accepted
+constexpr uint32_t kFewest = 3;         // chains of ten that count, of a turn that would take longer than it may
+constexpr double kFarSlower = 4;        // than the best, at the first look: a clock may be at a third for one of them
+constexpr int kMostLooks = 8;           // of one that is far slower: another program may have interrupted the first
+constexpr double kMostLooksUs = 100e3;  // looks are not repeated for longer: interruptions are shorter
+constexpr double kInterrupted = 2;      // a look takes so many times as long as in the round after it, or longer
+constexpr int kMostFalls = 5;           // for the clock, before the measured time is accepted
 
 // Replays of a chain: as many as a network has layers in a row. Or fewer, which take so long that the timestamp between
 // two chains does not count.
@@ -90,9 +90,11 @@ Done Race::enter(const Racer& racer) {
 }
 
 Done Race::look_again(Entry& entry) {
-  for (int looks = 1; looks < kMostLooks && is_out(entry) && entry.look_us < kMostInterrupted; ++looks) {
+  double spent_us = entry.look_us;
+  for (int looks = 1; looks < kMostLooks && is_out(entry) && spent_us < kMostLooksUs; ++looks) {
     const auto look_us = look(*entry.racer);
     if (!look_us) return look_us.error();
+    spent_us += *look_us;
     entry.look_us = std::min(entry.look_us, *look_us);
   }
   return std::monostate{};

@@ -259,7 +259,8 @@ class Search {
     while (!prospects.empty() && !fits(prospects.size())) prospects.pop_back();
     if (prospects.empty()) return false;
     expect_after(prospects);
-    if (Done measured = measure(ids_of(prospects), {.best_us = best_us()}); !measured) return measured.error();
+    const Round round{.best_us = best_us(), .within_s = left_s() - kept_s()};
+    if (Done measured = measure(ids_of(prospects), round); !measured) return measured.error();
     return true;
   }
 

@@ -51,7 +51,9 @@ struct Batch {
 struct Round {
   double best_us = 0;  // the best time of earlier short rounds; 0: there is none
   bool is_final = false;
-  double within_s = 0;  // of a final round: no pass begins that would end later
+  // Of a final round: no pass begins that would end later. Of a short one: if verifying takes longer, nothing is timed
+  // any more, so that the time of the final round is kept. 0: unlimited.
+  double within_s = 0;
 };
 
 // The time of a candidate by a short round.

@@ -333,6 +333,7 @@ Expected<Batch> Tuner::measure(std::span<const std::string> asked, const Round& 
     const auto began = std::chrono::steady_clock::now();
     if (Done done = verify(to_verify); !done) return done.error();
     batch.verifying_s = seconds_since(began);
+    if (!round.is_final && round.within_s > 0 && seconds_since(began_) > until_s) ids = {};
   }
   Times times;
   if (round.is_final) {

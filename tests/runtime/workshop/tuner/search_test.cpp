@@ -361,6 +361,31 @@ TEST(Search, AlwaysEndsWithAFinal) {
   }
 }
 
+// Verifying a batch of slow candidates takes most of the budget. They are not timed then, so that the others still meet.
+TEST(Search, KeepsTheTimeOfTheFinalWhenVerifyingIsLate) {
+  const Space space;
+  FakeLaboratory fake(space.times, 0.3);
+  fake.verifying_s = 0.05;
+  double late_s = 0;
+  size_t batches = 0, met = 0;
+  const auto elapsed_s = [&] { return late_s + fake.elapsed_s(); };
+  const auto measure = [&](std::span<const std::string> ids, const Round& round) -> Expected<Batch> {
+    constexpr double kVerifyingS = 5;
+    const bool is_late = ++batches == 3 && round.within_s < kVerifyingS;
+    met = round.is_final ? ids.size() : 0;
+    if (!is_late) return fake.measure(ids, round);
+    late_s += kVerifyingS;
+    return Batch{std::vector<std::optional<measure::Spread>>(ids.size()), 0, kVerifyingS};
+  };
+  const auto found = find_best(space.candidates, {}, {.measure = measure, .elapsed_s = elapsed_s},
+                               {.batch = 2, .share = {.budget_s = 8}});
+  ASSERT_TRUE(found);
+  EXPECT_GT(late_s, 0) << "the third batch had to be over earlier";
+  EXPECT_TRUE(found->ranked.front().is_final);
+  EXPECT_GE(met, 2u);
+  EXPECT_LE(elapsed_s(), 8);
+}
+
 // Other programs interrupt most runs of the fastest kernels in their short round. They still meet in the final round.
 TEST(Search, TakesInterruptedKernelsToTheFinal) {
   const Space space;
