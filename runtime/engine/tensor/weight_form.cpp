@@ -98,15 +98,6 @@ WeightMatrix matrix_of(const Shape& weight) {
   return {weight[0], weight[1], element_count(Shape(weight.begin() + 2, weight.end())), is_matrix ? 1 : weight.back()};
 }
 
-int64_t packed_index(const WeightForm& form, const Shape& shape, int64_t n, int64_t k) {
-  const WeightMatrix matrix = matrix_of(shape);
-  const int64_t block_n = n / form.block_n;
-  const int64_t block_k = k / form.block_k;
-  const int64_t block =
-      form.k_outer ? block_k * matrix.blocks_n(form) + block_n : block_n * matrix.blocks_k(form) + block_k;
-  return block * elements(form) + index_in_block(form, n % form.block_n, k % form.block_k);
-}
-
 int64_t packed_bytes(const WeightForm& form, const Shape& shape) {
   const WeightMatrix matrix = matrix_of(shape);
   // A block of 128 elements may hold one, so that the padding of 2^60 elements is past 64 bits.

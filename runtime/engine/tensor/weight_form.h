@@ -28,9 +28,6 @@ struct WeightMatrix {
 };
 WeightMatrix matrix_of(const Shape& weight);
 
-// The index in the packed form of an element of a matrix [N, K], or of a padded one with the columns of blocks_k(). It
-// counts bytes, or with 4 bits nibbles, low ones first.
-int64_t packed_index(const WeightForm& form, const Shape& shape, int64_t n, int64_t k);
 int64_t packed_bytes(const WeightForm& form, const Shape& shape);  // saturates
 
 // Errors: a weight is i8, a matrix or a window's taps for each pair of channels: of rank 2 to 4.

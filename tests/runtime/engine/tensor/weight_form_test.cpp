@@ -28,6 +28,25 @@ HostTensor sample(int64_t rows, int64_t columns, uint32_t bits) {
   return matrix;
 }
 
+// In a block, of pairs that are nibbles of a byte.
+int64_t place_of_pairs(int64_t i, int64_t pair) { return i / (2 * pair) * pair + i % pair; }
+
+int64_t index_in_block(const WeightForm& form, int64_t n, int64_t k) {
+  if (form.pair_n != 0) return 2 * (place_of_pairs(n, form.pair_n) * form.block_k + k) + n / form.pair_n % 2;
+  if (form.pair_k != 0) return n * form.block_k + 2 * place_of_pairs(k, form.pair_k) + k / form.pair_k % 2;
+  return n * form.block_k + k;
+}
+
+// The index in the packed form of an element of a matrix [N, K], or of a padded one with the columns of blocks_k(). It
+// counts bytes, or with 4 bits nibbles, low ones first. It follows vocabulary/weight_forms.h, one element at a time.
+int64_t packed_index(const WeightForm& form, const Shape& shape, int64_t n, int64_t k) {
+  const WeightMatrix matrix = matrix_of(shape);
+  const int64_t block_n = n / form.block_n, block_k = k / form.block_k;
+  const int64_t block =
+      form.k_outer ? block_k * matrix.blocks_n(form) + block_n : block_n * matrix.blocks_k(form) + block_k;
+  return block * form.block_n * form.block_k + index_in_block(form, n % form.block_n, k % form.block_k);
+}
+
 std::string words_at(const std::vector<std::byte>& packed, size_t block) {
   uint32_t words[4];
   std::memcpy(words, packed.data() + 16 * block, sizeof words);
