@@ -38,6 +38,7 @@ enum class Name : uint16_t {
   team_workgroup,
   blocks_m,
   blocks_n,
+  skip_last,
   m,
   n,
   k,
@@ -58,6 +59,7 @@ constexpr auto kNames = table::names<kFields>({
   {"team.workgroup", {}},
   {"blocks.m", {}},
   {"blocks.n", {}},
+  {"skip_last", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -71,13 +73,14 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::team_workgroup: return scope.specialization[0];
     case Name::blocks_m: return scope.specialization[1];
     case Name::blocks_n: return scope.specialization[2];
+    case Name::skip_last: return scope.specialization[3];
     default: break;
   }
-  return table::value_behind_own(name - 8, kFields, scope);
+  return table::value_behind_own(name - 9, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1], scope.specialization[2]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3]};
 }
 
 constexpr ConditionInfo kConditions[] = {
@@ -85,6 +88,7 @@ constexpr ConditionInfo kConditions[] = {
   {"k % (512 / weight_bits) == 0", table::kNamesOf<Name::k, Name::weight_bits>},
   {"group_size % (512 / weight_bits) == 0 or groups <= 1",
       table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
+  {"k <= 524288 or groups <= 1", table::kNamesOf<Name::k, Name::groups>},
   {"m <= 32", table::kNamesOf<Name::m>},
   {"blocks.n == 1 or m > 8", table::kNamesOf<Name::blocks_n, Name::m>},
 };
@@ -97,6 +101,7 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.product.k) > 0,
       Integer(problem.product.k) % block_k == 0,
       Integer(problem.weight_groups.group_size) % block_k == 0 || Integer(problem.weight_groups.groups) <= 1,
+      Integer(problem.product.k) <= 524288 || Integer(problem.weight_groups.groups) <= 1,
       Integer(problem.product.m) <= 32,
       Integer(specialization.blocks_n) == 1 || Integer(problem.product.m) > 8,
   });
@@ -122,17 +127,26 @@ int first_failing_device(const SelectionScope& scope) {
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {"team.workgroup", "blocks.m", "blocks.n"};
+constexpr std::string_view kSpecializationNames[] = {"team.workgroup", "blocks.m", "blocks.n", "skip_last"};
 constexpr uint32_t kSpecializations[] = {
-  128, 1, 1,
-  128, 2, 1,
-  128, 1, 2,
-  256, 1, 1,
-  256, 2, 1,
-  256, 1, 2,
-  512, 1, 1,
-  512, 2, 1,
-  512, 1, 2,
+  128, 1, 1, 0,
+  128, 1, 1, 1,
+  128, 2, 1, 0,
+  128, 2, 1, 1,
+  128, 1, 2, 0,
+  128, 1, 2, 1,
+  256, 1, 1, 0,
+  256, 1, 1, 1,
+  256, 2, 1, 0,
+  256, 2, 1, 1,
+  256, 1, 2, 0,
+  256, 1, 2, 1,
+  512, 1, 1, 0,
+  512, 1, 1, 1,
+  512, 2, 1, 0,
+  512, 2, 1, 1,
+  512, 1, 2, 0,
+  512, 1, 2, 1,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -161,9 +175,10 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "dynamic_fragments.begin_us", "dynamic_fragments.read_factor", "dynamic_fragments.unpack_ops",
-  "dynamic_fragments.row_ops", "dynamic_fragments.block_us", "dynamic_fragments.subgroup_ops",
+  "dynamic_fragments.row_ops", "dynamic_fragments.block_us", "dynamic_fragments.late_blocks",
+  "dynamic_fragments.branch_wait", "dynamic_fragments.subgroup_ops",
 };
-constexpr double kFitValues[] = {2.24, 0.83, 4.53, 1.6, 0.333, 20000};
+constexpr double kFitValues[] = {2.19, 0.866, 7.1, 0.74, 0.371, 0.245, 1.07, 13500};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last
@@ -171,11 +186,13 @@ struct Fit {
   double unpack_ops;  // operations: to make a half of a weight
   double row_ops;  // operations: for a weight and eight rows of activations
   double block_us;  // us: that a subgroup waits for each of its blocks
+  double late_blocks;  // blocks: that a subgroup waits for, if it fetches after the last block
+  double branch_wait;  // factor: times as long as a block waits, if a branch decides about its fetch
   double subgroup_ops;  // operations: to start and end a subgroup
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -194,8 +211,10 @@ Real cost(const SelectionScope& scope) {
       * Integer(problem.product.n) * Integer(problem.product.k)
       * (Real(fit.unpack_ops) + Real(fit.row_ops) * Integer(specialization.blocks_n) / Integer(specialization.blocks_m))
       / Real(device.f32_ops_per_us);
-  const Real turns_us = ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
-      * Real(fit.block_us) + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
+  const Real turns_us = (ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
+      + choose(Integer(specialization.skip_last) == 1, 0, Real(fit.late_blocks))) * Real(fit.block_us)
+      * choose(Integer(specialization.skip_last) == 1, Real(fit.branch_wait), 1)
+      + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + cpu_factor * (max(read_us, unpack_us) + turns_us);
 }
 
@@ -210,33 +229,36 @@ constexpr BindingInfo bindings_cd7756c1[] = {
   table::buffer(6, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_b227b018[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 32}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_825ac559 = {
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+constexpr InterfaceInfo binds_1e7c7606 = {
     .bindings = bindings_cd7756c1,
     .push_constants = push_constants_b227b018,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_ec888001,
+    .specialization = slots_1b5ef3dc,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
-constexpr uint32_t workgroup_00c5c576[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1},
+constexpr uint32_t workgroup_c8686a40[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1},
 };
-constexpr uint32_t shared_bytes_2b9536bb[] = {2048, 4096, 4096, 4096, 8192, 8192, 8192, 16384, 16384};
+constexpr uint32_t shared_bytes_15daf1ce[] = {
+  2048, 2048, 4096, 4096, 4096, 4096, 4096, 4096, 8192, 8192, 8192, 8192, 8192, 8192, 16384, 16384, 16384, 16384,
+};
 constexpr FeatureMask needs_c721a3d2 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
     | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr FeatureMask needs_fb96f3f3 = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
     | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
     | bit(Feature::cooperative_matrix);
 enum Interface : uint16_t {
-  uses_0a10c4c4,
-  uses_77aea293,
+  uses_1e2a9848,
+  uses_6be9af53,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_825ac559, workgroup_00c5c576, shared_bytes_2b9536bb, needs_c721a3d2, matrices_of_rows_6c35bfeb},  // uses_0a10c4c4
-  {&binds_825ac559, workgroup_00c5c576, shared_bytes_2b9536bb, needs_fb96f3f3, matrices_of_rows_6c35bfeb},  // uses_77aea293
+  {&binds_1e7c7606, workgroup_c8686a40, shared_bytes_15daf1ce, needs_c721a3d2, matrices_of_rows_6c35bfeb},  // uses_1e2a9848
+  {&binds_1e7c7606, workgroup_c8686a40, shared_bytes_15daf1ce, needs_fb96f3f3, matrices_of_rows_6c35bfeb},  // uses_6be9af53
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -244,10 +266,10 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_fragments.m16n8k16.f16.weight_q4_rows", {16, 8, 16, f16, weight_q4_rows}, uses_77aea293},
-    {"dynamic_fragments.m16n8k16.f16.weight_q8_rows", {16, 8, 16, f16, weight_q8_rows}, uses_77aea293},
-    {"dynamic_fragments.m16n8k16.f32.weight_q4_rows", {16, 8, 16, f32, weight_q4_rows}, uses_0a10c4c4},
-    {"dynamic_fragments.m16n8k16.f32.weight_q8_rows", {16, 8, 16, f32, weight_q8_rows}, uses_0a10c4c4},
+    {"dynamic_fragments.m16n8k16.f16.weight_q4_rows", {16, 8, 16, f16, weight_q4_rows}, uses_6be9af53},
+    {"dynamic_fragments.m16n8k16.f16.weight_q8_rows", {16, 8, 16, f16, weight_q8_rows}, uses_6be9af53},
+    {"dynamic_fragments.m16n8k16.f32.weight_q4_rows", {16, 8, 16, f32, weight_q4_rows}, uses_1e2a9848},
+    {"dynamic_fragments.m16n8k16.f32.weight_q8_rows", {16, 8, 16, f32, weight_q8_rows}, uses_1e2a9848},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -170,6 +170,8 @@ constexpr std::string_view kSpecializationNames[] = {"group.workgroup", "group.t
 constexpr uint32_t kSpecializations[] = {
   512, 32, 4,
   256, 32, 4,
+  128, 32, 4,
+  512, 64, 4,
 };
 
 void constants(const SelectionScope& scope, uint32_t* values) {
@@ -266,31 +268,31 @@ constexpr InterfaceInfo binds_9a120f2f = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
-constexpr uint32_t workgroup_346d31d5[][3] = {{512, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_a95107b5[] = {6176, 3104};
+constexpr uint32_t workgroup_d7848e0f[][3] = {{512, 1, 1}, {256, 1, 1}, {128, 1, 1}, {512, 1, 1}};
+constexpr uint32_t shared_bytes_7bab7543[] = {3088, 1552, 784, 3088};
 constexpr FeatureMask needs_65524ca1 = bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic)
     | bit(Feature::subgroup_arithmetic);
-constexpr uint32_t shared_bytes_654a4766[] = {3088, 1552};
+constexpr uint32_t shared_bytes_f455fab2[] = {6176, 3104, 1568, 6176};
+constexpr FeatureMask needs_f3718fc4 = bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
 constexpr FeatureMask needs_e911ffa6 = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
     | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)
     | bit(Feature::float16_denormals);
-constexpr FeatureMask needs_f3718fc4 = bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)
-    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
 enum Interface : uint16_t {
-  uses_04265c4f,
-  uses_392d85fd,
-  uses_51160697,
-  uses_86740ae3,
-  uses_a8a035f1,
-  uses_b6723493,
+  uses_168b6f8d,
+  uses_3df7c661,
+  uses_8e8b9798,
+  uses_aead83ec,
+  uses_dfb38e58,
+  uses_f90b2eff,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_a95107b5, needs_65524ca1},  // uses_04265c4f
-  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_654a4766, needs_65524ca1},  // uses_392d85fd
-  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_a95107b5, needs_e911ffa6},  // uses_51160697
-  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_654a4766, needs_f3718fc4},  // uses_86740ae3
-  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_a95107b5, needs_f3718fc4},  // uses_a8a035f1
-  {&binds_9a120f2f, workgroup_346d31d5, shared_bytes_654a4766, needs_e911ffa6},  // uses_b6723493
+  {&binds_9a120f2f, workgroup_d7848e0f, shared_bytes_7bab7543, needs_65524ca1},  // uses_168b6f8d
+  {&binds_9a120f2f, workgroup_d7848e0f, shared_bytes_f455fab2, needs_65524ca1},  // uses_3df7c661
+  {&binds_9a120f2f, workgroup_d7848e0f, shared_bytes_f455fab2, needs_f3718fc4},  // uses_8e8b9798
+  {&binds_9a120f2f, workgroup_d7848e0f, shared_bytes_f455fab2, needs_e911ffa6},  // uses_aead83ec
+  {&binds_9a120f2f, workgroup_d7848e0f, shared_bytes_7bab7543, needs_f3718fc4},  // uses_dfb38e58
+  {&binds_9a120f2f, workgroup_d7848e0f, shared_bytes_7bab7543, needs_e911ffa6},  // uses_f90b2eff
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -299,29 +301,29 @@ constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
     {"dynamic_row.f16.f16.weight_q4_rows.rows1.subgroup.packed.bits",
-        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Dot::packed, Halves::bits}, uses_86740ae3},
+        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Dot::packed, Halves::bits}, uses_dfb38e58},
     {"dynamic_row.f16.f16.weight_q4_rows.rows1.subgroup.packed.native",
-        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Dot::packed, Halves::native}, uses_b6723493},
+        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Dot::packed, Halves::native}, uses_f90b2eff},
     {"dynamic_row.f16.f16.weight_q4_rows.rows2.subgroup.packed.bits",
-        {f16, f16, weight_q4_rows, 2, Reduce::subgroup, Dot::packed, Halves::bits}, uses_a8a035f1},
+        {f16, f16, weight_q4_rows, 2, Reduce::subgroup, Dot::packed, Halves::bits}, uses_8e8b9798},
     {"dynamic_row.f16.f16.weight_q4_rows.rows2.subgroup.packed.native",
-        {f16, f16, weight_q4_rows, 2, Reduce::subgroup, Dot::packed, Halves::native}, uses_51160697},
+        {f16, f16, weight_q4_rows, 2, Reduce::subgroup, Dot::packed, Halves::native}, uses_aead83ec},
     {"dynamic_row.f16.f16.weight_q8_rows.rows1.subgroup.packed.bits",
-        {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Dot::packed, Halves::bits}, uses_86740ae3},
+        {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Dot::packed, Halves::bits}, uses_dfb38e58},
     {"dynamic_row.f16.f16.weight_q8_rows.rows1.subgroup.packed.native",
-        {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Dot::packed, Halves::native}, uses_b6723493},
+        {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Dot::packed, Halves::native}, uses_f90b2eff},
     {"dynamic_row.f16.f16.weight_q8_rows.rows2.subgroup.packed.bits",
-        {f16, f16, weight_q8_rows, 2, Reduce::subgroup, Dot::packed, Halves::bits}, uses_a8a035f1},
+        {f16, f16, weight_q8_rows, 2, Reduce::subgroup, Dot::packed, Halves::bits}, uses_8e8b9798},
     {"dynamic_row.f16.f16.weight_q8_rows.rows2.subgroup.packed.native",
-        {f16, f16, weight_q8_rows, 2, Reduce::subgroup, Dot::packed, Halves::native}, uses_51160697},
+        {f16, f16, weight_q8_rows, 2, Reduce::subgroup, Dot::packed, Halves::native}, uses_aead83ec},
     {"dynamic_row.f32.f32.weight_q4_rows.rows1.subgroup.packed.bits",
-        {f32, f32, weight_q4_rows, 1, Reduce::subgroup, Dot::packed, Halves::bits}, uses_392d85fd},
+        {f32, f32, weight_q4_rows, 1, Reduce::subgroup, Dot::packed, Halves::bits}, uses_168b6f8d},
     {"dynamic_row.f32.f32.weight_q4_rows.rows2.subgroup.packed.bits",
-        {f32, f32, weight_q4_rows, 2, Reduce::subgroup, Dot::packed, Halves::bits}, uses_04265c4f},
+        {f32, f32, weight_q4_rows, 2, Reduce::subgroup, Dot::packed, Halves::bits}, uses_3df7c661},
     {"dynamic_row.f32.f32.weight_q8_rows.rows1.subgroup.packed.bits",
-        {f32, f32, weight_q8_rows, 1, Reduce::subgroup, Dot::packed, Halves::bits}, uses_392d85fd},
+        {f32, f32, weight_q8_rows, 1, Reduce::subgroup, Dot::packed, Halves::bits}, uses_168b6f8d},
     {"dynamic_row.f32.f32.weight_q8_rows.rows2.subgroup.packed.bits",
-        {f32, f32, weight_q8_rows, 2, Reduce::subgroup, Dot::packed, Halves::bits}, uses_04265c4f},
+        {f32, f32, weight_q8_rows, 2, Reduce::subgroup, Dot::packed, Halves::bits}, uses_3df7c661},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

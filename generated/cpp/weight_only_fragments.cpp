@@ -37,6 +37,8 @@ enum class Name : uint16_t {
   team_workgroup,
   blocks_m,
   blocks_n,
+  skip_last,
+  staged,
   m,
   n,
   k,
@@ -58,6 +60,8 @@ constexpr auto kNames = table::names<kFields>({
   {"team.workgroup", {}},
   {"blocks.m", {}},
   {"blocks.n", {}},
+  {"skip_last", {}},
+  {"staged", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -72,13 +76,16 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::team_workgroup: return scope.specialization[0];
     case Name::blocks_m: return scope.specialization[1];
     case Name::blocks_n: return scope.specialization[2];
+    case Name::skip_last: return scope.specialization[3];
+    case Name::staged: return scope.specialization[4];
     default: break;
   }
-  return table::value_behind_own(name - 9, kFields, scope);
+  return table::value_behind_own(name - 11, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1], scope.specialization[2]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3],
+      scope.specialization[4]};
 }
 
 constexpr ConditionInfo kConditions[] = {
@@ -86,20 +93,34 @@ constexpr ConditionInfo kConditions[] = {
   {"k % (512 / weight_bits) == 0", table::kNamesOf<Name::k, Name::weight_bits>},
   {"group_size % (512 / weight_bits) == 0 or groups <= 1",
       table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
+  {"k <= 524288 or groups <= 1", table::kNamesOf<Name::k, Name::groups>},
   {"m <= 32", table::kNamesOf<Name::m>},
   {"blocks.n == 1 or m > 8", table::kNamesOf<Name::blocks_n, Name::m>},
+  {"staged == 0 or m == 1 and k <= 16384", table::kNamesOf<Name::staged, Name::m, Name::k>},
+  {"staged == 0 or team.workgroup * blocks.m * 16 + choose(k <= 4096, 8192, choose(k <= 8192, 16384, 32768)) <= "
+      "device.shared_memory_bytes",
+      table::kNamesOf<Name::team_workgroup, Name::blocks_m, Name::staged, Name::k,
+      table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   const Integer block_k = 512 / Integer(problem.weight_bits);
+  const Integer row_bytes = choose(Integer(problem.product.k) <= 4096, 8192,
+      choose(Integer(problem.product.k) <= 8192, Integer(16384), Integer(32768)));
   return table::first_false({
       Integer(problem.product.k) > 0,
       Integer(problem.product.k) % block_k == 0,
       Integer(problem.weight_groups.group_size) % block_k == 0 || Integer(problem.weight_groups.groups) <= 1,
+      Integer(problem.product.k) <= 524288 || Integer(problem.weight_groups.groups) <= 1,
       Integer(problem.product.m) <= 32,
       Integer(specialization.blocks_n) == 1 || Integer(problem.product.m) > 8,
+      Integer(specialization.staged) == 0 || (Integer(problem.product.m) == 1 && Integer(problem.product.k) <= 16384),
+      Integer(specialization.staged) == 0
+          || Integer(specialization.team_workgroup) * Integer(specialization.blocks_m) * 16 + row_bytes
+          <= Integer(device.shared_memory_bytes),
   });
 }
 
@@ -123,18 +144,52 @@ int first_failing_device(const SelectionScope& scope) {
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {"team.workgroup", "blocks.m", "blocks.n"};
+constexpr std::string_view kSpecializationNames[] = {"team.workgroup", "blocks.m", "blocks.n", "skip_last", "staged"};
 constexpr uint32_t kSpecializations[] = {
-  128, 1, 1,
-  128, 2, 1,
-  128, 1, 2,
-  256, 1, 1,
-  256, 2, 1,
-  256, 1, 2,
-  512, 1, 1,
-  512, 2, 1,
-  512, 1, 2,
+  128, 1, 1, 0, 0,
+  128, 1, 1, 0, 1,
+  128, 1, 1, 1, 0,
+  128, 1, 1, 1, 1,
+  128, 2, 1, 0, 0,
+  128, 2, 1, 0, 1,
+  128, 2, 1, 1, 0,
+  128, 2, 1, 1, 1,
+  128, 1, 2, 0, 0,
+  128, 1, 2, 0, 1,
+  128, 1, 2, 1, 0,
+  128, 1, 2, 1, 1,
+  256, 1, 1, 0, 0,
+  256, 1, 1, 0, 1,
+  256, 1, 1, 1, 0,
+  256, 1, 1, 1, 1,
+  256, 2, 1, 0, 0,
+  256, 2, 1, 0, 1,
+  256, 2, 1, 1, 0,
+  256, 2, 1, 1, 1,
+  256, 1, 2, 0, 0,
+  256, 1, 2, 0, 1,
+  256, 1, 2, 1, 0,
+  256, 1, 2, 1, 1,
+  512, 1, 1, 0, 0,
+  512, 1, 1, 0, 1,
+  512, 1, 1, 1, 0,
+  512, 1, 1, 1, 1,
+  512, 2, 1, 0, 0,
+  512, 2, 1, 0, 1,
+  512, 2, 1, 1, 0,
+  512, 2, 1, 1, 1,
+  512, 1, 2, 0, 0,
+  512, 1, 2, 0, 1,
+  512, 1, 2, 1, 0,
+  512, 1, 2, 1, 1,
 };
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer row_bytes = choose(Integer(problem.product.k) <= 4096, 8192,
+      choose(Integer(problem.product.k) <= 8192, Integer(16384), Integer(32768)));
+  values[0] = table::as_constant(row_bytes);
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -160,9 +215,11 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "weight_only_fragments.begin_us", "weight_only_fragments.read_factor", "weight_only_fragments.unpack_ops",
-  "weight_only_fragments.row_ops", "weight_only_fragments.block_us", "weight_only_fragments.subgroup_ops",
+  "weight_only_fragments.row_ops", "weight_only_fragments.block_us", "weight_only_fragments.late_blocks",
+  "weight_only_fragments.branch_wait", "weight_only_fragments.staged_ops", "weight_only_fragments.stage_us",
+  "weight_only_fragments.subgroup_ops",
 };
-constexpr double kFitValues[] = {1.9, 0.92, 7.46, 4.66, 0.252, 18400};
+constexpr double kFitValues[] = {1.61, 1.07, 8.86, 5.4, 0.173, 0.297, 1.73, 1.17, 0.0605, 9530};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last
@@ -170,11 +227,15 @@ struct Fit {
   double unpack_ops;  // operations: to make a half of a weight
   double row_ops;  // operations: for a weight and eight rows of activations
   double block_us;  // us: that a subgroup waits for each of its blocks
+  double late_blocks;  // blocks: that a subgroup waits for, if it fetches after the last block
+  double branch_wait;  // factor: times as long as a block waits, if a branch decides about its fetch
+  double staged_ops;  // operations: in place of row_ops, for a staged row
+  double stage_us;  // us: to stage a row
   double subgroup_ops;  // operations: to start and end a subgroup
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -191,11 +252,16 @@ Real cost(const SelectionScope& scope) {
       / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
   const Real unpack_us = ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n))
       * Integer(problem.product.n) * Integer(problem.product.k)
-      * (Real(fit.unpack_ops) + Real(fit.row_ops) * Integer(specialization.blocks_n) / Integer(specialization.blocks_m))
-      / Real(device.f32_ops_per_us);
-  const Real turns_us = ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
-      * Real(fit.block_us) + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
-  return Real(device.launch_us) + Real(fit.begin_us) + cpu_factor * (max(read_us, unpack_us) + turns_us);
+      * (Real(fit.unpack_ops)
+      + choose(Integer(specialization.staged) == 1, Real(fit.staged_ops), Real(fit.row_ops))
+      * Integer(specialization.blocks_n) / Integer(specialization.blocks_m)) / Real(device.f32_ops_per_us);
+  const Real turns_us = (ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
+      + choose(Integer(specialization.skip_last) == 1, 0, Real(fit.late_blocks))) * Real(fit.block_us)
+      * choose(Integer(specialization.skip_last) == 1, Real(fit.branch_wait), 1)
+      + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + choose(Integer(specialization.staged) == 1, Real(fit.stage_us), 0)
+      + cpu_factor * (max(read_us, unpack_us) + turns_us);
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -207,29 +273,35 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(4, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_b227b018[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 32}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_436dc527 = {
+constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
+constexpr InterfaceInfo binds_1edd3728 = {
     .bindings = bindings_6e65edc4,
     .push_constants = push_constants_b227b018,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_ec888001,
+    .specialization = slots_b3010a22,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
-constexpr uint32_t workgroup_00c5c576[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1},
+constexpr uint32_t workgroup_21665098[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1},
+  {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1},
 };
-constexpr uint32_t shared_bytes_2b9536bb[] = {2048, 4096, 4096, 4096, 8192, 8192, 8192, 16384, 16384};
+constexpr uint32_t shared_bytes_a851e464[] = {
+  2064, 2064, 2064, 2064, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 8208, 8208, 8208,
+  8208, 8208, 8208, 8208, 8208, 8208, 8208, 8208, 8208, 16400, 16400, 16400, 16400, 16400, 16400, 16400, 16400,
+};
 constexpr FeatureMask needs_fb96f3f3 = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
     | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
     | bit(Feature::cooperative_matrix);
 enum Interface : uint16_t {
-  uses_dc382470,
+  uses_22a06bf6,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_436dc527, workgroup_00c5c576, shared_bytes_2b9536bb, needs_fb96f3f3, matrices_of_rows_6c35bfeb},  // uses_dc382470
+  {&binds_1edd3728, workgroup_21665098, shared_bytes_a851e464, needs_fb96f3f3, matrices_of_rows_6c35bfeb},  // uses_22a06bf6
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -237,8 +309,8 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_fragments.m16n8k16.f16.f16.weight_q4_rows", {16, 8, 16, f16, f16, weight_q4_rows}, uses_dc382470},
-    {"weight_only_fragments.m16n8k16.f16.f16.weight_q8_rows", {16, 8, 16, f16, f16, weight_q8_rows}, uses_dc382470},
+    {"weight_only_fragments.m16n8k16.f16.f16.weight_q4_rows", {16, 8, 16, f16, f16, weight_q4_rows}, uses_22a06bf6},
+    {"weight_only_fragments.m16n8k16.f16.f16.weight_q8_rows", {16, 8, 16, f16, f16, weight_q8_rows}, uses_22a06bf6},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -258,6 +330,8 @@ constinit const OperatorInfo op = {
     .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 1,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

@@ -69,6 +69,8 @@ struct Specialization {
   uint32_t team_workgroup = 128;
   uint32_t blocks_m = 1;
   uint32_t blocks_n = 1;
+  uint32_t skip_last = 0;
+  uint32_t staged = 0;
 };
 
 // What modules read of the problem, where they read it.

@@ -170,20 +170,21 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "weight_only_gemv.sum_us", "weight_only_gemv.shared_us", "weight_only_gemv.packed_half_ops",
-  "weight_only_gemv.nibble_ops", "weight_only_gemv.team_ops",
+  "weight_only_gemv.nibble_ops", "weight_only_gemv.many_rows", "weight_only_gemv.team_ops",
 };
-constexpr double kFitValues[] = {0.0996, 0.391, 34.9, 3.64, 81.4};
+constexpr double kFitValues[] = {0.0996, 0.391, 34.9, 3.64, 1.25, 81.4};
 
 struct Fit {
   double sum_us;  // us: to add the sums of a team, for each output of an invocation
   double shared_us;  // us: more through shared memory than by subgroups
   double packed_half_ops;  // operations: to make a float of an f16 without native f16, shared by columns
   double nibble_ops;  // operations: to make a float of four bits of the weight
+  double many_rows;  // factor: times as long as a product of int4 takes, if a team has several rows of f32
   double team_ops;  // operations: for each member of a team, to add their sums
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -210,6 +211,8 @@ Real cost(const SelectionScope& scope) {
       * Integer(problem.product.k) * Integer(bytes(parameters.input_dtype)) / Real(device.cache_bytes_per_us)
       + Integer(parameters.rows) * Integer(problem.product.n)
       * (idle_times * Integer(problem.product.k)
+      * choose(Integer(parameters.rows) > 1 && Integer(problem.weight_bits) == 4
+      && parameters.input_dtype == DType::f32, Real(fit.many_rows), 1)
       * (1 + choose(Integer(problem.weight_bits) == 4, Real(fit.nibble_ops), 0)
       + choose(parameters.input_dtype == DType::f16 && parameters.halves == Halves::bits, Real(fit.packed_half_ops), 0)
       / Integer(specialization.columns)) + Real(fit.team_ops) * Integer(specialization.group_team))

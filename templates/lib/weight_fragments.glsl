@@ -20,6 +20,7 @@
 // Columns of a matrix may be any 16 values of k, if its activations have the same. So an invocation loads 16 bytes of a
 // row, and its elements are always four neighbours: 0, 2, 1 and 3, as two masks unpack them. Four loads of a row, one
 // for each t, are a block of k. It lies in one group.
+$include "lib/weight_groups.glsl"
 $include "lib/weight_halves.glsl"
 $needs const uint kPerLoad
 $needs uint loads_per_row()
@@ -28,6 +29,7 @@ $needs float finished(float sum, uint n)
 $needs void store_real(uint index, float value)
 $needs uint workgroup_index()
 $needs const uint kVectors                                          // of activations that meet a load
+$needs const bool kIsOneRow                                         // of activations: vectors are free to load
 $needs void begin_rows(uint first_m)                                // fetches what it wants to know of the rows
 $needs uvec4 activation_vector(uint row, uint vector)
 $needs uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j)
@@ -83,7 +85,7 @@ float next_scales[${blocks.m}][2];
 
 void fetch_weights(uint first_n, uint block) {
   const uint load = min(4u * block + in_column(), loads_per_row() - 1u);
-  const uint group = problem.groups > 1u ? load * kPerLoad / problem.group_size : 0u;
+  const uint group = group_of_load(load);
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
     [[unroll]] for (uint lower = 0u; lower < 2u; ++lower) {
       const uint n = min(first_n + ${matrix.m}u * i + 8u * lower + in_row(), problem.n - 1u);
@@ -139,15 +141,21 @@ void add_block(uint first_m, uint first_n, uint block, uint next_block) {
       scales[i][lower] = next_scales[i][lower];
     }
   }
-  fetch_weights(first_n, next_block);
+  // Behind a branch, a fetch is slower. Without it, the last fetch reads the last block again.
+  if (${skip_last} == 0 || next_block < loads_per_row() / 4u) fetch_weights(first_n, next_block);
   uvec4 x[${blocks.n}][kVectors];
   [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
-    // Rows past the last are zero without a load: four invocations load for all 32, if there is one row.
     const uint row = first_m + ${matrix.n}u * j + in_row();
-    [[unroll]] for (uint i = 0u; i < kVectors; ++i) x[j][i] = uvec4(0u);
-    if (row < problem.m) {
-      const uint first = (4u * block + in_column()) * kVectors;
-      [[unroll]] for (uint i = 0u; i < kVectors; ++i) x[j][i] = activation_vector(row, first + i);
+    const uint first = (4u * block + in_column()) * kVectors;
+    if (kIsOneRow) {
+      // All columns of the matrix are this row. Their sums are the same, and only the first are stored.
+      [[unroll]] for (uint i = 0u; i < kVectors; ++i) x[j][i] = activation_vector(0u, first + i);
+    } else {
+      // Rows past the last are zero without a load.
+      [[unroll]] for (uint i = 0u; i < kVectors; ++i) x[j][i] = uvec4(0u);
+      if (row < problem.m) {
+        [[unroll]] for (uint i = 0u; i < kVectors; ++i) x[j][i] = activation_vector(row, first + i);
+      }
     }
   }
   SUMS of_block[${blocks.m}][${blocks.n}];

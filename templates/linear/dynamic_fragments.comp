@@ -33,6 +33,7 @@ $include "lib/weight_q8_rows.glsl"
 $end
 
 const uint kVectors = kPerLoad / 16u;  // of activations that meet a load
+const bool kIsOneRow = false;
 $include "lib/weight_fragments.glsl"
 
 float16_t offsets[${blocks.n}];        // 1152 plus the zero point of this invocation's row

