@@ -9,13 +9,21 @@
 #   sampled   looks at a sample of kernels (runtime/workshop/measure/kernel_sample.h), in QGEN_SAMPLED_SHARDS processes
 #   whole     the same tests in many shards, each of a few minutes. With QGEN_TEST_SHARE=1 they look at every kernel
 #   more      of the others those that a first run leaves out: device tests under the validation layers
+#   night     with sanitizers, those of QGEN_TESTS_FOR_A_NIGHT
 #
 # scripts/test says which labels it runs. QGEN_TEST_SHARE and QGEN_TEST_SEED reach the tests through the environment.
+#
+# Of entries that take turns, scripts/test --more runs a third: the seed selects the label turn_0, turn_1 or turn_2.
 #
 # The drivers are software: the system's llvmpipe (22.3.6 on Debian 12: no cooperative matrices) and the llvmpipe 26 of
 # scripts/setup, which has them. QGEN_TEST_DRIVERS=loader runs on whatever the Vulkan loader offers first instead.
 # tests/README.md describes what a device test needs to be counted.
 include(QgenDrivers)
+
+# With sanitizers these take minutes to build or to run. They are tests of tools, and of programs that start others; what
+# reads foreign files, and what uses memory of a device, has tests of its own.
+set(QGEN_TESTS_FOR_A_NIGHT fitting measure model program prune report runner runtime_program shipped_specs tuner tuner_faults watch)
+add_custom_target(night_tests)
 
 # Where GoogleTest leaves its counts; scripts/count_tests.py adds them up.
 set(QGEN_TEST_RESULTS "${PROJECT_BINARY_DIR}/test-results")
@@ -51,6 +59,10 @@ endfunction()
 # qgen_register_test(NAME [ENVIRONMENT ...] COMMAND ...): one line of ctest's list.
 function(qgen_register_test name)
   cmake_parse_arguments(TEST "" "" "ENVIRONMENT;COMMAND;LABELS" ${ARGN})
+  string(REGEX REPLACE "[.].*" "" program "${name}")
+  if(QGEN_SANITIZE AND program IN_LIST QGEN_TESTS_FOR_A_NIGHT)
+    list(APPEND TEST_LABELS night)
+  endif()
   add_test(NAME ${name} COMMAND ${TEST_COMMAND})
   set(environment "GTEST_OUTPUT=xml:${QGEN_TEST_RESULTS}/${name}.xml" ${QGEN_TEST_ENVIRONMENT} ${TEST_ENVIRONMENT})
   set_tests_properties(${name} PROPERTIES
@@ -68,6 +80,16 @@ function(qgen_leave_out_with_sanitizers entry)
   endif()
 endfunction()
 
+# qgen_take_turns(ENTRY...): each of these entries gets one of the labels turn_0, turn_1 and turn_2.
+function(qgen_take_turns)
+  set(number 0)
+  foreach(entry IN LISTS ARGN)
+    math(EXPR turn "${number} % 3")
+    set_property(TEST ${entry} APPEND PROPERTY LABELS turn_${turn})
+    math(EXPR number "${number} + 1")
+  endforeach()
+endfunction()
+
 # The program test_NAME, or nothing if the folder has no tests yet: then MADE is false.
 function(qgen_make_test_program made name folder)
   cmake_parse_arguments(TEST "" "" "LINKS;APART" ${ARGN})
@@ -80,6 +102,10 @@ function(qgen_make_test_program made name folder)
     qgen_compile_together(test_${name} ${folder} ${TEST_APART})
     if(TARGET qgen_test_precompiled)
       target_precompile_headers(test_${name} REUSE_FROM qgen_test_precompiled)
+    endif()
+    if(QGEN_SANITIZE AND name IN_LIST QGEN_TESTS_FOR_A_NIGHT)
+      set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+      add_dependencies(night_tests test_${name})
     endif()
     set(${made} TRUE PARENT_SCOPE)
   else()
@@ -175,6 +201,7 @@ function(qgen_add_kernel_test name folder)
     set(labels whole)
   endif()
   qgen_drivers_of_kernels(drivers)
+  set(robust "")
   foreach(driver IN LISTS drivers)
     foreach(label IN LISTS labels)
       string(TOUPPER ${label} prefix)
@@ -187,12 +214,14 @@ function(qgen_add_kernel_test name folder)
     endforeach()
     if(NOT QGEN_SANITIZE)
       foreach(shard RANGE 1 ${QGEN_SAMPLED_SHARDS})
+        list(APPEND robust ${name}.${driver}.robust.${shard}of${QGEN_SAMPLED_SHARDS})
         qgen_register_kernel_entry(${name}.${driver}.robust.${shard}of${QGEN_SAMPLED_SHARDS} ${name} ${driver} more
           ENVIRONMENT "QGEN_TEST_ROBUST=both" "QGEN_TEST_SHARD=${shard}/${QGEN_SAMPLED_SHARDS}"
           COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
       endforeach()
     endif()
   endforeach()
+  qgen_take_turns(${robust})
 endfunction()
 
 # qgen_add_case_test(NAME FOLDER): qgen-run on the conformance cases of a folder, on each driver. Each entry is counted
@@ -207,6 +236,7 @@ function(qgen_add_case_test name folder)
   file(GLOB operators RELATIVE "${folder}" CONFIGURE_DEPENDS "${folder}/*")
   list(FILTER operators EXCLUDE REGEX "\\.")
   qgen_drivers_of_kernels(drivers)
+  set(in_turns "")
   foreach(driver IN LISTS drivers)
     set(run ${QGEN_${driver}_WRAPPER} ${program})
     qgen_register_kernel_entry(${name}.${driver}.chosen ${name} ${driver} "" COMMAND ${run} "${folder}")
@@ -214,6 +244,7 @@ function(qgen_add_case_test name folder)
       continue()
     endif()
     foreach(operator IN LISTS operators)
+      list(APPEND in_turns ${name}.${driver}.sampled.${operator})
       qgen_register_kernel_entry(${name}.${driver}.sampled.${operator} ${name} ${driver} "sampled;more"
         COMMAND "${PROJECT_SOURCE_DIR}/tests/run_sampled.sh" ${run} "${folder}/${operator}")
       qgen_register_kernel_entry(${name}.${driver}.whole.${operator} ${name} ${driver} whole
@@ -224,6 +255,7 @@ function(qgen_add_case_test name folder)
       endif()
     endforeach()
   endforeach()
+  qgen_take_turns(${in_turns})
 endfunction()
 
 # qgen_add_masked_tests(CASES folder DEVICES name...): the tests of kernels and models, and the conformance cases, on
@@ -234,7 +266,7 @@ endfunction()
 #
 # The devices that DEVICES does not name are in the whole only. A device has a share of the kernels' tests, and a small
 # sample of the kernels: the devices that DEVICES names run all of these tests together, and so do the others. The tests
-# of kernels of named devices also have one of the labels turn_0, turn_1 and turn_2: scripts/test --more runs one of them.
+# of kernels of named devices take turns.
 function(qgen_add_masked_tests)
   cmake_parse_arguments(MASKED "" "CASES" "DEVICES" ${ARGN})
   if(QGEN_SANITIZE)
@@ -248,6 +280,7 @@ function(qgen_add_masked_tests)
   math(EXPR whole_count "${count} - ${more_count}")
   set(more_index 0)
   set(whole_index 0)
+  set(in_turns "")
   foreach(file IN LISTS files)
     get_filename_component(device "${file}" NAME_WLE)
     set(label whole)
@@ -259,17 +292,16 @@ function(qgen_add_masked_tests)
     set(wrapper ${QGEN_${driver}_WRAPPER})
     qgen_register_kernel_entry(masked.${device}.conformance conformance ${driver} ${label} ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:qgen-run> --cases "${MASKED_CASES}")
-    set(kernel_labels ${label})
     if(label STREQUAL more)
-      math(EXPR turn "(${more_index} - 1) % 3")
-      list(APPEND kernel_labels turn_${turn})
+      list(APPEND in_turns masked.${device}.kernels)
     endif()
-    qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} "${kernel_labels}"
+    qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} ${label}
       ENVIRONMENT "${mask}" "QGEN_TEST_SHARD=${${label}_index}/${${label}_count}" "QGEN_TEST_SHARE=0.0005"
       COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
     qgen_register_kernel_entry(masked.${device}.graph graph ${driver} ${label} ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
   endforeach()
+  qgen_take_turns(${in_turns})
 endfunction()
 
 # qgen_add_version_tests(CASES folder VERSIONS 1.1 ... PROGRAMS name...): device tests, and the conformance cases, on
