@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The scale and zero point of the current quantization block, prepared for use. lib/quantizer.glsl
-// defines a Block, or the kernel itself.
+// The scale and zero point of the current quantization block, as a struct Block. lib/quantizer.glsl defines a Block, or
+// the kernel itself.
 $include "lib/affine.glsl"
 $include "lib/quotient.glsl"
 $needs struct Block

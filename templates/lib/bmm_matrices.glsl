@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The offsets of the elements of one batch's matrices, and of their first scales and zero points; and how an element of
-// the output is stored. Along m, n and k parameters have separate strides.
+// The offsets of the matrices of one batch, and of their scales and zero points; stores elements of the output. Along
+// m, n and k parameters have separate strides.
 $include "lib/affine.glsl"
 $gives struct Matrices
 $gives Matrices matrices_of(uint batch)

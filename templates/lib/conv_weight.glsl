@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The weight's loads for the taps of lib/conv_part.glsl, in the order of lib/conv_rows.glsl: where it begins, and
+// Loads of the weight for the taps of lib/conv_part.glsl, in the order of lib/conv_rows.glsl: where it begins, and
 //
 //   weight_unit(unit)         where a unit stands in a row of the weight, which has weight_row_units()
 $include "lib/conv_part.glsl"

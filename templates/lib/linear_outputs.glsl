@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The epilogue of sums of int8 products, up to the results before the lookup table and residual, four neighbouring
-// columns at a time: reals, or the integers that they are rounded to. docs/linear.md is the definition; each line below
-// is one of its roundings.
+// The epilogue of sums of int8 products without lookup table and residual, four neighbouring columns at a time: reals,
+// or the integers that they are rounded to. docs/linear.md is the definition; each line below is one of its roundings.
 $include "lib/float32.glsl"
 $include "lib/rounding_shift.glsl"
 $include "lib/words.glsl"

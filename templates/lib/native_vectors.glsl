@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The elements of a vector of 16 bytes of f16 as f32, and back, by the device's conversions. The file that includes
+// Converts the f16 elements of a 16-byte vector to f32, and back, by the device's instructions. The file that includes
 // this one defines kPerVector, which is 8.
 //
 // Vulkan does not define how a device rounds to f16. So four numbers are converted first. If their halves are not

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// max() and sum over the values of a row's members; each member gets the result. All of the members must call these
-// functions.
+// max() and sum over the values of the invocations that compute a row together; each of them gets the result. These
+// invocations are the row's members. All of them must call these functions.
 //
 //   reduce == shared     halves of the workgroup, then half of those: runs everywhere; the workgroup is a power of two
 //   reduce == subgroup   in subgroups, then over one value of each. Nothing is assumed of how invocations are dealt out
