@@ -23,7 +23,7 @@ include(QgenDrivers)
 # With sanitizers these take minutes to build or to run. They are tests of tools, and of programs that start others; what
 # reads foreign files, and what uses memory of a device, has tests of its own.
 set(QGEN_TESTS_FOR_A_NIGHT fitting measure model program prune report runner runtime_program shipped_specs tuner tuner_faults watch)
-add_custom_target(night_tests)
+add_custom_target(qgen_night_tests)
 
 # Where GoogleTest leaves its counts; scripts/count_tests.py adds them up.
 set(QGEN_TEST_RESULTS "${PROJECT_BINARY_DIR}/test-results")
@@ -105,7 +105,7 @@ function(qgen_make_test_program made name folder)
     endif()
     if(QGEN_SANITIZE AND name IN_LIST QGEN_TESTS_FOR_A_NIGHT)
       set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-      add_dependencies(night_tests test_${name})
+      add_dependencies(qgen_night_tests test_${name})
     endif()
     set(${made} TRUE PARENT_SCOPE)
   else()
