@@ -83,10 +83,10 @@ std::string problems_text(const std::vector<Row>& rows) {
 std::vector<std::string> names_without_rows() {
   std::vector<std::string> missing;
   for (const Family& family : families()) {
-    for (const auto& [op, sizes] : family.short_sizes) {
-      for (const std::string_view size : sizes) {
-        const auto bears_it = [&](const Row& row) { return row.op == op && row.size == size; };
-        if (std::ranges::none_of(family.rows, bears_it)) missing.push_back(fmt::format("{}/{}", op, size));
+    for (const auto& with_sizes : family.short_sizes) {
+      for (const std::string_view size : with_sizes.sizes) {
+        const auto bears_it = [&](const Row& row) { return row.op == with_sizes.op && row.size == size; };
+        if (std::ranges::none_of(family.rows, bears_it)) missing.push_back(fmt::format("{}/{}", with_sizes.op, size));
       }
     }
   }

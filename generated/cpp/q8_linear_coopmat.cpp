@@ -285,8 +285,8 @@ void constants(const SelectionScope& scope, uint32_t* values) {
   values[3] = problem.int8_epilogue.activation == words::Activation::hardswish ? 1 : 0;
   values[4] = Integer(problem.int8_epilogue.has_table) != 0 ? 1 : 0;
   values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
-  values[6] = Integer(problem.product.k) > 0 && Integer(problem.product.k) % 128 == 0
-      && Integer(problem.slice_k) % 128 == 0 ? 1 : 0;
+  values[6] = Integer(problem.product.k) % 128 == 0 && Integer(problem.slice_k) % 128 == 0
+      && (Integer(problem.slices) - 1) * Integer(problem.slice_k) < Integer(problem.product.k) ? 1 : 0;
   values[7] = Integer(problem.int8_layer.matrix_rows) % 4 == 0
       || Integer(problem.int8_layer.matrix_rows) == Integer(problem.product.m) ? 1 : 0;
   values[8] = table::as_constant(choose(Integer(problem.product.k) % 256 == 0 && Integer(problem.product.n) % 256 == 0,

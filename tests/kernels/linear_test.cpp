@@ -360,6 +360,29 @@ TEST_F(LinearTest, WritesEveryByteOfItsLayout) {
   }
 }
 
+// A device of seven compute units cuts K of 8192 into 14 slices of 640. The last slice begins after the end.
+TEST_F(LinearTest, ASliceAfterTheEndAddsNothing) {
+  DeviceProfile profile = context().profile;
+  profile.numbers.compute_units = 7;
+  Context on_device{.profile = profile, .library = context().library, .executor = context().executor};
+  const OperatorEntry& entry = *find_operator("q8ta_linear");
+  const Request request = *complete(entry, q8ta_request({3, 8192}, 16));
+  const HostTensor expected = reference::find("q8ta_linear")(request).at("output");
+  const auto prepared = prepare(on_device, entry, request);
+  ASSERT_TRUE(prepared) << to_text(prepared.error());
+  size_t runs = 0;
+  for (const Choice& choice : select(prepared->call.problem, profile, on_device.library).ranked) {
+    if (choice.id.find("_split(") == std::string::npos) continue;
+    const auto trial = measure::run_trial(on_device, *prepared, choice);
+    ASSERT_TRUE(trial) << to_text(trial.error());
+    const auto outputs = measure::elements_of(*trial);
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    EXPECT_TRUE(std::ranges::equal(outputs->at("output").as<int8_t>(), expected.as<int8_t>())) << choice.id;
+    ++runs;
+  }
+  EXPECT_GT(runs, 0u);
+}
+
 TEST_F(LinearTest, RefusesWhatDoesNotFitBehindTheResult) {
   const auto said = [&](const std::optional<TensorDesc>& table, const std::optional<TensorDesc>& residual,
                         const Q8taLinearAttributes& attributes) {
