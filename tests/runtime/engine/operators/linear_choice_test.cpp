@@ -52,21 +52,26 @@ TEST(LinearChoice, OfInt8) {
 
 // Of halves, with int4 weights in groups of 128 or int8 with a scale a row.
 TEST(LinearChoice, OfHalves) {
-  constexpr ChoiceCase kChoices[] = {
-      {1, 4096, 4096, "gemv"},      {2, 4096, 4096, "fragments"},   {8, 4096, 4096, "fragments"},
-      {64, 4096, 4096, "matrices"}, {512, 14336, 4096, "matrices"}, {4096, 4096, 4096, "matrices"},
+  struct HalvesCase {
+    int64_t m, n, k;
+    std::string_view int4, int8;  // how the recipes' names begin
   };
-  for (const ChoiceCase& c : kChoices) {
+  constexpr HalvesCase kChoices[] = {
+      {1, 4096, 4096, "fragments", "gemv"},       {1, 14336, 4096, "fragments", "gemv"},
+      {2, 4096, 4096, "fragments", "fragments"},  {8, 4096, 4096, "fragments", "fragments"},
+      {64, 4096, 4096, "matrices", "matrices"},   {512, 14336, 4096, "matrices", "matrices"},
+      {4096, 4096, 4096, "matrices", "matrices"},
+  };
+  for (const HalvesCase& c : kChoices) {
     SCOPED_TRACE(fmt::format("{} x {} x {}", c.m, c.n, c.k));
     const TensorDesc input{DType::f16, {c.m, c.k}};
     const auto weight = [&](Layout layout) { return TensorDesc{DType::i8, {c.n, c.k}, Storage::buffer, layout}; };
-    for (const std::string& recipe :
-         {recipe_of(linear_q4gsw_call(
-              {.input = input, .weight = weight(Layout::weight_q4_rows), .weight_scales = reals({c.n, c.k / 128})})),
-          recipe_of(linear_q8csw_call(
-              {.input = input, .weight = weight(Layout::weight_q8_rows), .weight_scales = reals({c.n})}))}) {
-      EXPECT_TRUE(recipe.starts_with(c.recipe)) << recipe;
-    }
+    const std::string int4 = recipe_of(linear_q4gsw_call(
+        {.input = input, .weight = weight(Layout::weight_q4_rows), .weight_scales = reals({c.n, c.k / 128})}));
+    EXPECT_TRUE(int4.starts_with(c.int4)) << int4;
+    const std::string int8 = recipe_of(
+        linear_q8csw_call({.input = input, .weight = weight(Layout::weight_q8_rows), .weight_scales = reals({c.n})}));
+    EXPECT_TRUE(int8.starts_with(c.int8)) << int8;
   }
 }
 
