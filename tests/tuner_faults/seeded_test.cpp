@@ -302,7 +302,7 @@ TEST_F(FaultsTest, TellsHowFarEachStageIs) {
     size_t last = 0;
     for (const auto& [done, all] : told[stage]) {
       EXPECT_LE(done, all) << stage;
-      EXPECT_LE(done, last + 1) << stage << " passes over some";
+      EXPECT_TRUE(done <= last + 1 || done == all) << stage << " passes over some";  // a final may be decided early
       last = done == all ? 0 : done;
     }
     EXPECT_EQ(last, 0u) << stage << " ends before its end";

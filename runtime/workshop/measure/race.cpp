@@ -50,6 +50,8 @@ class Race {
   // A row of samples for each. One that is out has its first look, and one that takes no part has none.
   Expected<std::vector<std::vector<double>>> round(size_t index, const std::vector<bool>& takes_part);
   bool is_out(size_t index) const { return is_out(entries_[index]); }
+  // Nobody takes part in the rounds that are left.
+  void tell_early_end() const { tell(turns_of(options_, racers_)); }
 
  private:
   struct Entry {
@@ -171,7 +173,8 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
   std::vector<std::vector<double>> samples(racers.size());
   std::vector<bool> takes_part(racers.size(), true);
   int falls = 0;
-  for (uint32_t rounds = 0; rounds < rounds_of(options) && std::ranges::count(takes_part, true) > 0;) {
+  uint32_t rounds = 0;
+  while (rounds < rounds_of(options) && std::ranges::count(takes_part, true) > 0) {
     const auto round = race.round(kNotCounted + rounds, takes_part);
     if (!round) return round.error();
     level = clock.look();
@@ -188,6 +191,7 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
     ++rounds;
     if (options.next_round) takes_part = options.next_round(timings.rounds_us);
   }
+  if (rounds < rounds_of(options)) race.tell_early_end();
   for (size_t i = 0; i < samples.size(); ++i) {
     if (race.is_out(i)) samples[i].resize(1);  // the same look, of each round
     timings.device_us.push_back(spread_of(std::move(samples[i])));

@@ -38,7 +38,7 @@ struct TimingOptions {
   // the race is over. Empty: all take part in every round.
   std::function<std::vector<bool>(std::span<const std::vector<double>> rounds_us)> next_round;
   // Hears of each turn of a contestant, once it is done, and how many there are at most; may be empty. A round that is
-  // made again is counted again.
+  // made again is counted again. If the race is over early, all turns count as done.
   std::function<void(size_t done, size_t all)> on_turn;
 };
 // How many turns so many contestants have together: a first look, a round that is not counted, and those that are.
