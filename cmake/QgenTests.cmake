@@ -214,8 +214,9 @@ function(qgen_add_kernel_test name folder)
     endforeach()
     if(NOT QGEN_SANITIZE)
       foreach(shard RANGE 1 ${QGEN_SAMPLED_SHARDS})
-        list(APPEND robust ${name}.${driver}.robust.${shard}of${QGEN_SAMPLED_SHARDS})
-        qgen_register_kernel_entry(${name}.${driver}.robust.${shard}of${QGEN_SAMPLED_SHARDS} ${name} ${driver} more
+        set(entry ${name}.${driver}.robust.${shard}of${QGEN_SAMPLED_SHARDS})
+        list(APPEND robust ${entry})
+        qgen_register_kernel_entry(${entry} ${name} ${driver} more
           ENVIRONMENT "QGEN_TEST_ROBUST=both" "QGEN_TEST_SHARD=${shard}/${QGEN_SAMPLED_SHARDS}"
           COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
       endforeach()
@@ -244,8 +245,9 @@ function(qgen_add_case_test name folder)
       continue()
     endif()
     foreach(operator IN LISTS operators)
-      list(APPEND in_turns ${name}.${driver}.sampled.${operator})
-      qgen_register_kernel_entry(${name}.${driver}.sampled.${operator} ${name} ${driver} "sampled;more"
+      set(entry ${name}.${driver}.sampled.${operator})
+      list(APPEND in_turns ${entry})
+      qgen_register_kernel_entry(${entry} ${name} ${driver} "sampled;more"
         COMMAND "${PROJECT_SOURCE_DIR}/tests/run_sampled.sh" ${run} "${folder}/${operator}")
       qgen_register_kernel_entry(${name}.${driver}.whole.${operator} ${name} ${driver} whole
         COMMAND ${run} "${folder}/${operator}" --all-kernels)

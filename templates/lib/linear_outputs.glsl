@@ -79,7 +79,6 @@ Columns columns_at(uint column) {
   return joined(column_at(column), column_at(column + 1u), column_at(column + 2u), column_at(column + 3u));
 }
 
-
 // Sums less the correction, which an int holds.
 vec4 short_sums(ivec4 sums, Columns columns) {
   if (${sums_are_bits}) return intBitsToFloat(sums + (columns.correction + kRoundingShiftBits)) - kRoundingShift;
