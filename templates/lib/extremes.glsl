@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The range of a set of floats, extended to include zero, as the bits of two magnitudes. x has the bits of the largest
-// positive float, y the bits of the magnitude of the most negative one. Without such a float they are 0. Bits of
-// positive floats, as integers, have the order of the floats. So max() of two ranges is the range of both sets
-// together, exactly and in any order. The bits of NaN are above those of infinity, so the range of a set with NaN has
-// NaN.
+// The least and the greatest of a set of floats and 0, as the bits of their magnitudes. x has the bits of the greatest,
+// y the bits of the magnitude of the least. Bits of positive floats, as integers, have the order of the floats. So max()
+// of two ranges is the range of both sets together, exactly and in any order. The bits of NaN are above those of
+// infinity, so the range of a set with NaN has NaN.
 $gives ivec2 extremes_of(int bits, int sign_mask)
 $gives ivec2 joined(ivec4 positive, ivec4 negative)
 

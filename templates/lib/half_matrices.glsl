@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// f16 products on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl), one k step at a time.
-// Multiplies the matrices in shared memory. `corner`: of this subgroup's outputs in the tile.
+// f16 products on cooperative matrices, from the rows of x and w in shared memory (lib/matrix_tile.glsl), one k step at
+// a time. Multiplies the matrices in shared memory. `corner`: of this subgroup's outputs in the tile.
 $include "lib/matrix_tile.glsl"
 // LOAD_COLUMNS(w, k, word, column): loads a matrix of w, the k-th of the step, at word `word` of its rows, from column
 // `column` of the tile on.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// int8 products on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl). They go through k in
-// spans.
+// int8 products on cooperative matrices, from the rows of x and w in shared memory (lib/matrix_tile.glsl). They go
+// through k in spans.
 $include "lib/matrix_tile.glsl"
 $needs const uint kSpan  // elements of k
 $gives sums

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Fetches a weight in rows of 16-byte loads (lib/weight_q8_rows.glsl, lib/weight_q4_rows.glsl) into the tile of
+// Fetches a weight in rows of 16-byte loads (lib/weight_q8_rows.glsl, lib/weight_q4_rows.glsl) into the shared memory of
 // lib/matrix_tile.glsl, next to the rows of x.
 $include "lib/matrix_tile.glsl"
 $needs N_SIZE
