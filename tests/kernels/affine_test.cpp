@@ -31,9 +31,6 @@ using testing::kSmallestNormal;
 using testing::Random;
 using testing::tensor_of;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // By the reciprocal of the scale, and by the scale.
 constexpr const char* kQuantizers[] = {"quantize_affine", "quantize_linear"};
 
@@ -112,7 +109,7 @@ TEST_F(AffineTest, QuantizesImagesByTheirOwnRange) {
 
 // NaN makes the scale NaN, and each integer the zero point; infinity makes it infinite.
 TEST_F(AffineTest, QuantizesImagesWithNanAndInfinity) {
-  for (const double special : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (const double special : {kNan, kInfinity}) {
     Request request;
     request.inputs["input"] = Random(5).reals(DType::f32, {1, 6, 3, 3}, -1, 1);
     set_element(request.inputs["input"], 7, special);
@@ -294,7 +291,7 @@ TEST_F(AffineTest, OnnxDividesByTheScale) {
 
 constexpr double kLargest = 0x1.fffffep127, kLargestHalf = 65504;
 // clang-format off
-const double kSpecials[] = {0,        -0.0,        kInf,    -kInf,       kNan,           kSmallestNormal,
+const double kSpecials[] = {0,        -0.0,        kInfinity,    -kInfinity,       kNan,           kSmallestNormal,
                             -kSmallestNormal,
                             0x1p-127, 0x1p-149,    -0x1p-149, kLargest,  -kLargest,      0x1p-14,         0x1p-24,
                             -0x1p-24, kLargestHalf, 65520,  2147483648.0, -2147483648.0, 2147483520.0,    4294967296.0,
@@ -460,9 +457,9 @@ TEST_F(AffineTest, ChoosesFromSpecialValues) {
 
 // Neither the rounded quotient nor the difference saturates: only the clamp to the bounds does.
 TEST_F(AffineTest, ZeroPointsAcrossTheWholeOfInt32) {
-  const std::vector<double> rows = {-4,    -3,  -2, -1, -4,   4,  0, 0, -4,   1,   2, 0, -1,    3,    0, 0,
-                                    -1,    1e9, 0,  0,  -1e9, 1,  0, 0, -0.7, 0.3, 0, 0, -1,    0,    0, 1e-9,
-                                    -kInf, 1,   2,  3,  kInf, -1, 0, 0, 1,    2,   3, 4, -3e38, 3e38, 0, 0};
+  const std::vector<double> rows = {-4,         -3,  -2, -1, -4,        4,  0, 0, -4,   1,   2, 0, -1,    3,    0, 0,
+                                    -1,         1e9, 0,  0,  -1e9,      1,  0, 0, -0.7, 0.3, 0, 0, -1,    0,    0, 1e-9,
+                                    -kInfinity, 1,   2,  3,  kInfinity, -1, 0, 0, 1,    2,   3, 4, -3e38, 3e38, 0, 0};
   Request request;
   request.inputs["input"] = tensor_of(DType::f32, {12, 4}, rows);
   request.attributes["block_size"] = Shape{1, 4};

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Attention and rotary embeddings on every kernel, within the bounds of docs/attention.md.
-#include <limits>
 
 #include "operators.h"
 #include "tests/kernels/kernel_test.h"
@@ -76,9 +75,8 @@ TEST_F(AttentionTest, RotaryEmbedding) {
 
 // Elements that are not rotated are copied.
 TEST_F(AttentionTest, RotaryEmbeddingOfSpecialValues) {
-  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-  const HostTensor input =
-      tensor_of(DType::f32, {1, 1, 3, 4}, {kInf, 1, 2, kNan, 1e-40, -1e-40, kNan, -kInf, 3e38, 3e38, 1e-45, -0.0});
+  const HostTensor input = tensor_of(DType::f32, {1, 1, 3, 4},
+                                     {kInfinity, 1, 2, kNan, 1e-40, -1e-40, kNan, -kInfinity, 3e38, 3e38, 1e-45, -0.0});
   const HostTensor cos = tensor_of(DType::f32, {1, 1, 1}, {1}), sin = tensor_of(DType::f32, {1, 1, 1}, {0.5});
   for (const bool interleaved : {false, true})
     expect_reference(
@@ -369,7 +367,6 @@ TEST_F(AttentionTest, OfNothing) {
 // Masks of -infinity, also for all keys of a row and for all keys of a block. Scores far from each other, the greatest
 // first, last and in the middle; NaN and infinities.
 TEST_F(AttentionTest, OfSpecialScores) {
-  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr int64_t kKeys = 200, kRows = 12;
   for (const DType dtype : {DType::f32, DType::f16}) {
     Request request = request_of({.heads = 2, .queries = kRows, .keys = kKeys, .mask = {kRows, kKeys}}, dtype);
@@ -377,16 +374,16 @@ TEST_F(AttentionTest, OfSpecialScores) {
     const auto set = [&](int64_t row, int64_t first, int64_t last, double score) {
       for (int64_t key = first; key < last; ++key) set_element(mask, row * kKeys + key, score);
     };
-    set(0, 0, kKeys, -kInf);
-    set(1, 0, kKeys - 1, -kInf);
-    set(2, 1, kKeys, -kInf);
-    set(3, 64, 128, -kInf);
-    set(4, 0, 130, -kInf);
+    set(0, 0, kKeys, -kInfinity);
+    set(1, 0, kKeys - 1, -kInfinity);
+    set(2, 1, kKeys, -kInfinity);
+    set(3, 64, 128, -kInfinity);
+    set(4, 0, 130, -kInfinity);
     set(5, 0, kKeys, 1000);
     set(6, 100, 101, 1000);
     set(7, 0, 64, -1000);
     set(8, 5, 6, kNan);
-    set(9, 70, 71, kInf);
+    set(9, 70, 71, kInfinity);
     set(10, 0, kKeys, -60000);
     for (int64_t key = 0; key < kKeys; ++key) set(11, key, key + 1, 2.0 * static_cast<double>(key));
     expect_reference("attention", request, kEverythingAsAsked);
@@ -395,7 +392,6 @@ TEST_F(AttentionTest, OfSpecialScores) {
 
 // The memory after the keys of a batch may have any content.
 TEST_F(AttentionTest, KeysBehindTheLastAreNotRead) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   Request request = request_of({.batches = 2, .heads = 2, .queries = 3, .keys = 150, .lengths = {100, 7}}, DType::f32);
   for (const char* operand : {"key", "value"}) {
     HostTensor& tensor = request.inputs[operand];

@@ -3,7 +3,6 @@
 //
 // bmm and fused_bmm on every kernel, bit-exact.
 #include <algorithm>
-#include <limits>
 
 #include "operators.h"
 #include "runtime/engine/tensor/quant_params.h"
@@ -170,7 +169,7 @@ TEST_F(BmmTest, SumsRoundToEvenOnce) {
 }
 
 TEST_F(BmmTest, ExtremeNumbers) {
-  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = kInfinity, nan = kNan;
   Request request;
   request.inputs["input"] = tensor_of(DType::f32, {4, 4},
                                       {1e-40, 1e-30, -1e-30, -0.0, 3e38, 3e38, -3e38, 1.0,  //

@@ -4,7 +4,6 @@
 // Convolutions, each on every kernel, against docs/convolution.md's reference.
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <numeric>
 
 #include "operators.h"
@@ -306,8 +305,8 @@ TEST_F(ConvTest, OfRealsTakesNanAndInfinity) {
   const ConvCase c{{1, 4, 6, 6}, {6, 4, 3, 3}, {1}, {1}};
   for (Request request : {of_reals(c), of_real_sums(c)}) {
     const bool is_int8 = request.attributes.contains("input_scale");
-    set_element(request.inputs["input"], 0, std::numeric_limits<double>::quiet_NaN());
-    set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
+    set_element(request.inputs["input"], 0, kNan);
+    set_element(request.inputs["input"], 143, kInfinity);
     // infinity times 0 has no defined result here
     request.inputs["weight"] = Random(1).integers(DType::i8, c.weight, 1, 7);
     expect_reference(is_int8 ? "conv2d_q8ta_q8csw" : "conv2d_q8csw", request, kEveryVariantAsAsked);
@@ -315,8 +314,8 @@ TEST_F(ConvTest, OfRealsTakesNanAndInfinity) {
   for (const DType dtype : {DType::f32, DType::f16}) {
     Request request = with_real_weight(forward(c), dtype);
     request.inputs["weight"] = Random(1).reals(dtype, c.weight, 1, 7);
-    set_element(request.inputs["input"], 0, std::numeric_limits<double>::quiet_NaN());
-    set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
+    set_element(request.inputs["input"], 0, kNan);
+    set_element(request.inputs["input"], 143, kInfinity);
     expect_reference("conv2d", request, kEveryVariantAsAsked);
     request.attributes["stride"] = std::vector<int64_t>{2};
     request.inputs["weight"] = Random(1).reals(dtype, {4, 6, 3, 3}, 1, 7);

@@ -4,7 +4,6 @@
 // requantize, fused_relu, fused_hardswish, fused_sigmoid, fused_clip, fused_add and fused_mul on every kernel,
 // bit-exact.
 #include <cmath>
-#include <limits>
 
 #include "operators.h"
 #include "runtime/engine/tensor/quant_params.h"
@@ -19,9 +18,6 @@ namespace {
 using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // An operand of a dtype and, of integers, with parameters of a shape; all different.
 struct Operand {
@@ -191,8 +187,9 @@ TEST_F(FusedTest, Broadcasting) {
 }
 
 TEST_F(FusedTest, ExtremeNumbers) {
-  const std::initializer_list<double> kReals = {0.0,   -0.0, 1e-40, -1e-40,     1.2e-38, 3.4e38, -3.4e38, kInf,
-                                                -kInf, kNan, -3.0,  -2.9999999, 3.0,     6e-39,  0.5,     -1.5};
+  const std::initializer_list<double> kReals = {0.0,     -0.0,      1e-40,      -1e-40, 1.2e-38, 3.4e38,
+                                                -3.4e38, kInfinity, -kInfinity, kNan,   -3.0,    -2.9999999,
+                                                3.0,     6e-39,     0.5,        -1.5};
   Request request;
   request.inputs["input"] = tensor_of(DType::f32, {16}, kReals);
   expect_reference("fused_relu", request, kEveryVariantAsAsked);
@@ -363,7 +360,7 @@ TEST_F(FusedNextToTheSmallestNormalTest, Hardswish) {
 TEST_F(FusedTest, SubnormalAlphaCountsAsZero) {
   Request request;
   request.inputs["input"] = tensor_of(DType::f32, {4}, {0.0, -0.0, 1.0, 1e-30});
-  request.inputs["other"] = tensor_of(DType::f32, {4, 1}, {3e38, -3e38, 1.0, kInf});
+  request.inputs["other"] = tensor_of(DType::f32, {4, 1}, {3e38, -3e38, 1.0, kInfinity});
   for (const double alpha : {1e-40, -1e-40, 0x0.fffffep-126, 0x1p-126}) {
     request.attributes["alpha"] = alpha;
     expect_reference("fused_add", request, kEveryVariantAsAsked);
@@ -374,7 +371,7 @@ TEST_F(FusedTest, SubnormalAlphaCountsAsZero) {
 // range. 37 elements end within a quad.
 TEST_F(FusedTest, BytesOfExtremeScales) {
   const double tame[] = {0x1p-40, 0x1p40, -0.04, 1.0};
-  const double wild[] = {0x1.fffffep-41, 0x1.000002p40, 1e-38, 1e-45, 0.0, kInf, kNan, 3e38};
+  const double wild[] = {0x1.fffffep-41, 0x1.000002p40, 1e-38, 1e-45, 0.0, kInfinity, kNan, 3e38};
   std::vector<double> scales(std::begin(tame), std::end(tame));
   scales.insert(scales.end(), std::begin(wild), std::end(wild));
   Random random(33);

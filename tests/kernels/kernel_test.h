@@ -37,6 +37,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 
 #include "common/log.h"
@@ -50,6 +51,12 @@
 #include "runtime/workshop/runner/case_file.h"
 #include "tests/kernels/robust_access.h"
 #include "tests/support/device_test.h"
+
+namespace qgen {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace qgen
 
 namespace qgen::testing {
 

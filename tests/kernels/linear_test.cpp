@@ -3,7 +3,6 @@
 //
 // Linear layers, each on every kernel, against docs/linear.md's reference.
 #include <algorithm>
-#include <limits>
 
 #include "operators.h"
 #include "q8ta_linear.h"
@@ -184,7 +183,6 @@ TEST_F(LinearTest, Saturates) {
 }
 
 TEST_F(LinearTest, TakesAnyWeightScale) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
   Request request = q8ta_request({5, 36}, 8);
   request.inputs["weight_scales"] = tensor_of(DType::f32, {8}, {0, -0.01, 1e-38, 1e-44, 1e38, kInfinity, kNan, 0.01});
   request.inputs["bias"] = tensor_of(DType::f32, {8}, {1, 2, 3e-38, 1e-44, -kInfinity, kInfinity, 0, kNan});

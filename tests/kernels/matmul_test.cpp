@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // matmul on every kernel, within the bound of docs/matmul.md.
-#include <limits>
 
 #include "operators.h"
 #include "tests/kernels/kernel_test.h"
@@ -119,7 +118,7 @@ TEST_F(MatmulTest, LongRows) { expect_both_ways({{2, 131072}, {131072, 8}}, kEve
 // Values that are not finite spoil their own row or column and no other, wherever K, rows and columns end within a
 // tile.
 TEST_F(MatmulTest, ExtremeNumbers) {
-  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = kInfinity, nan = kNan;
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const bool is_transposed : {false, true}) {
       for (const int64_t k : {24, 520, 521}) {

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // softmax, layer_norm and its relatives on every kernel, within the bounds of docs/normalization.md.
-#include <limits>
 
 #include "operators.h"
 #include "tests/kernels/kernel_test.h"
@@ -14,9 +13,6 @@ namespace {
 
 using testing::Random;
 using testing::tensor_of;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 const Shape kShapes[] = {
     {1},
@@ -56,10 +52,12 @@ TEST_F(NormalizationTest, SoftmaxOfEveryShape) {
 
 // Masks of -inf, rows of equal elements, results that are subnormal, and rows without a result.
 TEST_F(NormalizationTest, SoftmaxOfSpecialRows) {
-  const HostTensor rows = tensor_of(
-      DType::f32, {10, 4}, {0, -kInf, -kInf, 1,     -kInf, -kInf, -kInf, -kInf,  kInf, 0,    1, 2,     kNan, 0,
-                            1, 2,     3e38,  3e38,  3e38,  -3e38, 1e-40, -1e-40, 0,    -0.0, 0, -86.9, -87,  -87.1,
-                            0, -88,   -104,  -1000, -3e38, -3e38, -3e38, -3e38,  5,    5,    5, 5});
+  const HostTensor rows =
+      tensor_of(DType::f32, {10, 4},
+                {0,     -kInfinity, -kInfinity, 1,     -kInfinity, -kInfinity, -kInfinity, -kInfinity, kInfinity, 0,
+                 1,     2,          kNan,       0,     1,          2,          3e38,       3e38,       3e38,      -3e38,
+                 1e-40, -1e-40,     0,          -0.0,  0,          -86.9,      -87,        -87.1,      0,         -88,
+                 -104,  -1000,      -3e38,      -3e38, -3e38,      -3e38,      5,          5,          5,         5});
   expect_reference("softmax", {.inputs = {{"input", rows}}}, kEverythingAsAsked);
   // Each element once, and twice: rows of eight are whole vectors of f16.
   for (const int64_t times : {1, 2}) {
@@ -82,14 +80,14 @@ TEST_F(NormalizationTest, SoftmaxOfSpecialSlices) {
       for (int64_t i = row * kColumns + begin; i < row * kColumns + end; ++i)
         set_element(rows, i, element(rows, i) + x);
     };
-    fill(0, 0, kSlice, -kInf);
+    fill(0, 0, kSlice, -kInfinity);
     fill(1, 2 * kSlice + 3, 2 * kSlice + 4, kNan);
-    fill(2, 5, 6, kInf);
-    fill(3, 0, kColumns, -kInf);
+    fill(2, 5, 6, kInfinity);
+    fill(3, 0, kColumns, -kInfinity);
     add(4, 0, kSlice, -43);
     add(4, kSlice, kColumns, 43);
     fill(5, 100, 101, 6e4);
-    fill(6, 2 * kSlice, kColumns, -kInf);
+    fill(6, 2 * kSlice, kColumns, -kInfinity);
     expect_reference("softmax", {.inputs = {{"input", rows}}}, kEverythingAsAsked);
   }
 }

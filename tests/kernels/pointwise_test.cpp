@@ -3,7 +3,6 @@
 //
 // Chains of element-wise steps on every kernel, within the bounds of docs/pointwise.md: each step alone, chains,
 // broadcast operands and special values.
-#include <limits>
 
 #include "operators.h"
 #include "runtime/engine/operators/pointwise/chain.h"
@@ -19,9 +18,6 @@ using chains::Step;
 using testing::Random;
 using testing::tensor_of;
 using List = std::vector<int64_t>;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 void set_chain(Request& request, const Formula& formula) {
   const auto chain = chains::encoded(formula);
@@ -102,7 +98,8 @@ TEST_F(PointwiseTest, EveryStepOfReals) {
 
 // Every pair of them; and NaN, which comparisons have to see.
 TEST_F(PointwiseTest, SpecialValues) {
-  const double values[] = {0, -0.0, 1, -1, 0.5, -0.5, 1.5, -2.5, 2, 3, -3, 1e-3, 88.5, -88, 3e38, kInf, -kInf, kNan};
+  const double values[] = {0, -0.0, 1,    -1,   0.5, -0.5, 1.5,       -2.5,       2,
+                           3, -3,   1e-3, 88.5, -88, 3e38, kInfinity, -kInfinity, kNan};
   constexpr int64_t kSide = std::size(values);
   HostTensor a = zeros(DType::f32, {kSide * kSide}), b = a;
   for (int64_t i = 0; i < kSide * kSide; ++i) {
@@ -237,8 +234,9 @@ TEST_F(PointwiseTest, SiluMul) {
 
 TEST_F(PointwiseTest, SiluMulOfSpecialValues) {
   const HostTensor input = tensor_of(
-      DType::f32, {2, 16}, {kInf, -kInf, kNan, 1, -0.0, -87.5, -1000, 88, -88,   200, 1e-40, 3e38, 5, -5, 2,   1, 1,
-                            1,    1,     kNan, 1, 1,    1,     3e38,  1,  -kInf, 1,   1,     0,    7, 1,  kInf});
+      DType::f32, {2, 16},
+      {kInfinity, -kInfinity, kNan, 1,    -0.0, -87.5, -1000, 88,   -88, 200,        1e-40, 3e38, 5, -5, 2, 1,
+       1,         1,          1,    kNan, 1,    1,     1,     3e38, 1,   -kInfinity, 1,     1,    0, 7,  1, kInfinity});
   expect_reference("silu_mul", {.inputs = {{"input", input}}}, kEverythingAsAsked);
 }
 

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // linear_q4gsw_backward on every kernel, within the bounds of docs/linear_weights.md.
-#include <limits>
 
 #include "operators.h"
 #include "tests/kernels/kernel_test.h"
@@ -79,7 +78,7 @@ TEST_F(WeightBackwardTest, Shapes) {
 // NaN and infinity spoil their own row and no other, and as a scale their own group. If sums end within a stage,
 // neither reaches past them.
 TEST_F(WeightBackwardTest, ExtremeReals) {
-  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = kInfinity, nan = kNan;
   Request request = request_of({5}, 21, 48, 8);
   // infinity times 0 has no defined result here
   request.inputs["weight"] = Random(32).integers(DType::i8, {21, 48}, 1, 7);

@@ -4,7 +4,6 @@
 // linear_q8csw, linear_q4gsw, linear_dq8ca_q8csw and linear_dq8ca_q4gsw, each on every kernel, within the bounds of
 // docs/linear_weights.md; and the defects of other implementations that they must not have.
 #include <cmath>
-#include <limits>
 
 #include "operators.h"
 #include "runtime/engine/tensor/quant_params.h"
@@ -30,8 +29,8 @@ struct Layer {
   std::string activation = "none";
 };
 
-std::string to_text(const Layer& layer) {
-  return fmt::format("{} rows, N {}, K {}, groups of {}{}, activation {}", qgen::to_text(layer.rows), layer.n, layer.k,
+std::string described(const Layer& layer) {
+  return fmt::format("{} rows, N {}, K {}, groups of {}{}, activation {}", to_text(layer.rows), layer.n, layer.k,
                      layer.group_size, layer.has_bias ? "" : ", no bias", layer.activation);
 }
 
@@ -57,7 +56,7 @@ class WeightLinearTest : public testing::KernelTest {
   void expect_all_four(const Layer& layer, const measure::VerifyOptions& options) {
     uint32_t seed = 1;
     for (const std::string_view op : kOperators) {
-      SCOPED_TRACE(fmt::format("{}: {}", op, to_text(layer)));
+      SCOPED_TRACE(fmt::format("{}: {}", op, described(layer)));
       expect_reference(op, request_of(op, layer, ++seed), options);
     }
   }
@@ -116,7 +115,7 @@ TEST_F(WeightLinearTest, Shapes) {
 TEST_F(WeightLinearTest, EveryGroupSize) {
   for (const int64_t group_size : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96}) {
     const Layer layer{{3}, 18, 96, group_size};
-    SCOPED_TRACE(to_text(layer));
+    SCOPED_TRACE(described(layer));
     expect_reference("linear_q4gsw", request_of("linear_q4gsw", layer, 5), kEveryVariantAsAsked);
     expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", layer, 6), kEveryVariantAsAsked);
   }
@@ -169,7 +168,7 @@ TEST_F(WeightLinearTest, ActivationMappings) {
 
 // Rows of zeros, of one sign, of the largest and smallest numbers; NaN and infinity spoil their own row and no other.
 TEST_F(WeightLinearTest, ExtremeActivations) {
-  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = kInfinity, nan = kNan;
   HostTensor input = zeros(DType::f32, {7, 64});
   for (int64_t k = 0; k < 64; ++k) {
     set_element(input, 64 + k, 1 + static_cast<double>(k));
@@ -209,7 +208,7 @@ TEST_F(WeightLinearTest, SubnormalHalves) {
 TEST_F(WeightLinearTest, A4_LongGroupsAreSummedOnce) {
   for (const int64_t group_size : {80, 96, 160, 256, 480}) {
     const Layer layer{{6}, 16, 2 * group_size, group_size};
-    SCOPED_TRACE(to_text(layer));
+    SCOPED_TRACE(described(layer));
     expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", layer, 12), kEveryVariantAsAsked);
   }
 }

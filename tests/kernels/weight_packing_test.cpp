@@ -5,7 +5,6 @@
 // an independent implementation.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "operators.h"
 #include "runtime/engine/tensor/weight_form.h"
@@ -191,7 +190,7 @@ TEST_F(WeightPackingTest, QuantizesToTheBytesOfTheHost) {
 // Ties go to the even integer, values outside four bits to their ends, NaN to 0; and so do values divided by a scale of
 // zero.
 TEST_F(WeightPackingTest, QuantizesCorners) {
-  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = kInfinity, nan = kNan;
   const std::vector<double> reals = {0.25, 0.75, -0.25, -0.75, 3.5, 3.75, -4.25, 100,
                                      -100, inf,  -inf,  nan,   0,   -0.0, 1e-40, 6e-8};
   const std::vector<double> scales = {0.5, -0.5, 0, -0.0, 1e-40, 1e-38, 1e38, inf, nan, 0.3};
