@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Quantizes four floats, with fewer instructions if the result is bit-exact with lib/affine.glsl:
+// Quantizes four floats as lib/affine.glsl does, bit for bit, with fewer instructions where values and block allow it:
 //
 //   adding 1.5 * 2^23 to a float of magnitude up to 2^22 rounds it half to even, and leaves the integer in the low bits
 //
