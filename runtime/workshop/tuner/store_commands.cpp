@@ -150,16 +150,20 @@ bool is_of_this_library(const TunedRow& row, const KernelLibrary& library) {
   return op && digest_of(*op, row.kernel, library) == row.digest;
 }
 
-// How many rows the program chooses by. A line counts the others: they are kept, for programs with their kernels.
-size_t count_used(const Program& program, const std::vector<TunedRow>& rows, const KernelLibrary& library) {
+// The rows that the program does not choose by: of kernels that it lacks or that changed since.
+LeftOut unused_of(const std::vector<TunedRow>& rows, const KernelLibrary& library) {
   LeftOut unused;
   for (const TunedRow& row : rows) {
     if (!is_of_this_library(row, library)) unused.add(row.kernel);
   }
-  if (unused.rows > 0)
-    print_log("{}: note: {} more {} of kernels that this program lacks or that changed since; the first is '{}'\n",
-              program.library.name, times_text(unused.rows), unused.rows == 1 ? "is" : "are", unused.first);
-  return rows.size() - unused.rows;
+  return unused;
+}
+
+// They are kept, for programs with their kernels.
+void note_unused(const Program& program, const LeftOut& unused) {
+  if (unused.rows == 0) return;
+  print_log("{}: note: {} more {} of kernels that this program lacks or that changed since; the first is '{}'\n",
+            program.library.name, times_text(unused.rows), unused.rows == 1 ? "is" : "are", unused.first);
 }
 
 Error no_times(const Store& store, const Arguments& arguments, const std::vector<std::string>& operators) {
@@ -394,7 +398,9 @@ Expected<int> import_files(const Program& program, const Arguments& arguments) {
     tell_left_out(program, repeated, "of a problem and a kernel that the file has twice");
     const Done added = store->add(tuning::device_key(file.device), profiles::to_yaml(file.device), file.rows);
     if (!added) return added.error();
-    fmt::print("{}: {}\n", file.device.name, times_text(count_used(program, file.rows, *library)));
+    const LeftOut unused = unused_of(file.rows, *library);
+    note_unused(program, unused);
+    fmt::print("{}: {}\n", file.device.name, times_text(file.rows.size() - unused.rows));
   }
   return kDone;
 }
@@ -474,7 +480,7 @@ Expected<int> merge_files(const Program& program, const Arguments& arguments) {
   const auto all = merged_files(program, arguments, *library);
   if (!all) return all.error();
   for (const std::string& sentence : all->told) print_log("{}: {}\n", program.library.name, sentence);
-  (void)count_used(program, all->file.rows, *library);
+  note_unused(program, unused_of(all->file.rows, *library));
   if (!arguments.decisions.empty()) {
     if (Done written = write_file(arguments.decisions, to_text(all->decisions)); !written) return written.error();
   }
@@ -495,7 +501,9 @@ Expected<int> report_page(const Program& program, const Arguments& arguments) {
   keep_operators(file->rows, specs_of(program, arguments.operators));
   const std::string path = arguments.output.empty() ? "report.html" : arguments.output;
   if (Done written = write_file(path, page_of(report::facts_of(*file, *library))); !written) return written.error();
-  fmt::print("{}: {} of {}\n", path, times_text(count_used(program, file->rows, *library)), file->device.name);
+  const LeftOut unused = unused_of(file->rows, *library);
+  note_unused(program, unused);
+  fmt::print("{}: {} of {}\n", path, times_text(file->rows.size() - unused.rows), file->device.name);
   return kDone;
 }
 
