@@ -45,6 +45,7 @@ enum class Name : uint16_t {
   input_dtype,
   output_dtype,
   stage,
+  halves,
   tile_workgroup,
   tile_rows,
   batches,
@@ -71,10 +72,16 @@ constexpr std::string_view kStageWords[] = {
   "slice",
 };
 
+constexpr std::string_view kHalvesWords[] = {
+  "native",
+  "bits",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"stage", kStageWords},
+  {"halves", kHalvesWords},
   {"tile.workgroup", {}},
   {"tile.rows", {}},
 });
@@ -85,11 +92,12 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::stage: return table::word(parameters->stage);
+    case Name::halves: return table::word(parameters->halves);
     case Name::tile_workgroup: return scope.specialization[0];
     case Name::tile_rows: return scope.specialization[1];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -192,21 +200,23 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "attention_vectors.begin_us", "attention_vectors.block_us", "attention_vectors.load_ops",
-  "attention_vectors.score_ops", "attention_vectors.idle_times", "attention_vectors.read_times",
+  "attention_vectors.native_ops", "attention_vectors.score_ops", "attention_vectors.idle_times",
+  "attention_vectors.read_times",
 };
-constexpr double kFitValues[] = {3, 3.5, 4, 60, 4.4, 1.3};
+constexpr double kFitValues[] = {3, 3.5, 4, 2, 60, 4.4, 1.3};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last one
   double block_us;  // us: that a workgroup waits for a block of keys: memory and its barriers
   double load_ops;  // operations: to load and convert an element of a key or a value
+  double native_ops;  // operations: the same, if the device converts f16
   double score_ops;  // operations: of a score: its exponential, and the search for the greatest
   double idle_times;  // factor: times as long as the operations take at the device's rate
   double read_times;  // factor: times as long as a copy of the keys and values
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -223,7 +233,7 @@ Real cost(const SelectionScope& scope) {
   const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
       + Real(fit.score_ops);
   const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
-      * Real(fit.load_ops);
+      * choose(parameters.halves == Halves::native, Real(fit.native_ops), Real(fit.load_ops));
   const Integer made = row_tiles * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches)
       * Integer(problem.attention_layer.keys);
   const Integer resident = Integer(device.compute_units) * max(1, 512 / Integer(specialization.tile_workgroup));
@@ -260,23 +270,28 @@ constexpr InterfaceInfo binds_6afc7db2 = {
 constexpr uint32_t workgroup_958f80f4[][3] = {{128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_bc53cb8b[] = {6148, 11784, 23056, 23568, 30368};
 constexpr uint32_t shared_bytes_26badc0e[] = {4740, 8328, 15504, 16016, 30368};
+constexpr FeatureMask needs_17e9a8a5 = bit(Feature::shader_float16) | bit(Feature::float16_denormals);
 enum Interface : uint16_t {
   uses_12c34108,
   uses_b07458a9,
+  uses_d7451b33,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_bc53cb8b},  // uses_12c34108
   {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_26badc0e},  // uses_b07458a9
+  {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_bc53cb8b, needs_17e9a8a5},  // uses_d7451b33
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_vectors.f16.f16.whole", {f16, f16, Stage::whole}, uses_12c34108},
-    {"attention_vectors.f16.f32.slice", {f16, f32, Stage::slice}, uses_12c34108},
-    {"attention_vectors.f32.f32.slice", {f32, f32, Stage::slice}, uses_b07458a9},
-    {"attention_vectors.f32.f32.whole", {f32, f32, Stage::whole}, uses_b07458a9},
+    {"attention_vectors.f16.f16.whole.bits", {f16, f16, Stage::whole, Halves::bits}, uses_12c34108},
+    {"attention_vectors.f16.f16.whole.native", {f16, f16, Stage::whole, Halves::native}, uses_d7451b33},
+    {"attention_vectors.f16.f32.slice.bits", {f16, f32, Stage::slice, Halves::bits}, uses_12c34108},
+    {"attention_vectors.f16.f32.slice.native", {f16, f32, Stage::slice, Halves::native}, uses_d7451b33},
+    {"attention_vectors.f32.f32.slice.bits", {f32, f32, Stage::slice, Halves::bits}, uses_b07458a9},
+    {"attention_vectors.f32.f32.whole.bits", {f32, f32, Stage::whole, Halves::bits}, uses_b07458a9},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

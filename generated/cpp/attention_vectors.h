@@ -57,11 +57,17 @@ enum class Stage : uint8_t {
   slice,
 };
 
+enum class Halves : uint8_t {
+  native,
+  bits,
+};
+
 // What tells one module from another.
 struct Parameters {
   DType input_dtype;
   DType output_dtype;
   Stage stage;
+  Halves halves;
 };
 
 // Chosen when a pipeline is made.
@@ -119,12 +125,14 @@ static_assert(sizeof(PushConstants) == 128);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  f16_f16_whole,
-  f16_f32_slice,
-  f32_f32_slice,
-  f32_f32_whole,
+  f16_f16_whole_bits,
+  f16_f16_whole_native,
+  f16_f32_slice_bits,
+  f16_f32_slice_native,
+  f32_f32_slice_bits,
+  f32_f32_whole_bits,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32_f32_whole) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32_f32_whole_bits) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

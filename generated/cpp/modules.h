@@ -72,6 +72,7 @@
 #include "matrix_multiply_add.h"
 #include "multiply_add.h"
 #include "narrow_multiply_add.h"
+#include "normalized_fragments.h"
 #include "pack_weight.h"
 #include "pointwise.h"
 #include "pool2d.h"
@@ -106,6 +107,7 @@
 #include "reduce.h"
 #include "resize2d.h"
 #include "rms_norm.h"
+#include "rms_norm_linear_q4gsw.h"
 #include "rotary_cache_write.h"
 #include "rotary_embedding.h"
 #include "sample.h"
@@ -196,7 +198,8 @@ namespace matmul_tiled { constexpr uint32_t kFirstModule = matmul_skinny::kFirst
 namespace matrix_multiply_add { constexpr uint32_t kFirstModule = matmul_tiled::kFirstModule + matmul_tiled::kVariants; }
 namespace multiply_add { constexpr uint32_t kFirstModule = matrix_multiply_add::kFirstModule + matrix_multiply_add::kVariants; }
 namespace narrow_multiply_add { constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants; }
-namespace pack_weight { constexpr uint32_t kFirstModule = narrow_multiply_add::kFirstModule + narrow_multiply_add::kVariants; }
+namespace normalized_fragments { constexpr uint32_t kFirstModule = narrow_multiply_add::kFirstModule + narrow_multiply_add::kVariants; }
+namespace pack_weight { constexpr uint32_t kFirstModule = normalized_fragments::kFirstModule + normalized_fragments::kVariants; }
 namespace pointwise { constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants; }
 namespace pool2d { constexpr uint32_t kFirstModule = pointwise::kFirstModule + pointwise::kVariants; }
 namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = pool2d::kFirstModule + pool2d::kVariants; }
@@ -230,7 +233,8 @@ namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstM
 namespace reduce { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
 namespace resize2d { constexpr uint32_t kFirstModule = reduce::kFirstModule + reduce::kVariants; }
 namespace rms_norm { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
-namespace rotary_cache_write { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
+namespace rms_norm_linear_q4gsw { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
+namespace rotary_cache_write { constexpr uint32_t kFirstModule = rms_norm_linear_q4gsw::kFirstModule + rms_norm_linear_q4gsw::kVariants; }
 namespace rotary_embedding { constexpr uint32_t kFirstModule = rotary_cache_write::kFirstModule + rotary_cache_write::kVariants; }
 namespace sample { constexpr uint32_t kFirstModule = rotary_embedding::kFirstModule + rotary_embedding::kVariants; }
 namespace silu_mul { constexpr uint32_t kFirstModule = sample::kFirstModule + sample::kVariants; }

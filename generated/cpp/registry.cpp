@@ -70,6 +70,7 @@
 #include "matrix_multiply_add.h"
 #include "multiply_add.h"
 #include "narrow_multiply_add.h"
+#include "normalized_fragments.h"
 #include "pack_weight.h"
 #include "pointwise.h"
 #include "pool2d.h"
@@ -104,6 +105,7 @@
 #include "reduce.h"
 #include "resize2d.h"
 #include "rms_norm.h"
+#include "rms_norm_linear_q4gsw.h"
 #include "rotary_cache_write.h"
 #include "rotary_embedding.h"
 #include "sample.h"
@@ -202,6 +204,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &matrix_multiply_add::op,
   &multiply_add::op,
   &narrow_multiply_add::op,
+  &normalized_fragments::op,
   &pack_weight::op,
   &pointwise::op,
   &pool2d::op,
@@ -236,6 +239,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &reduce::op,
   &resize2d::op,
   &rms_norm::op,
+  &rms_norm_linear_q4gsw::op,
   &rotary_cache_write::op,
   &rotary_embedding::op,
   &sample::op,
@@ -324,6 +328,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &fused_unary::signatures[0],  // requantize
   &resize2d::signatures[0],  // resize2d
   &rms_norm::signatures[0],  // rms_norm
+  &rms_norm_linear_q4gsw::signatures[0],  // rms_norm_linear_q4gsw
   &rotary_cache_write::signatures[0],  // rotary_cache_write
   &rotary_embedding::signatures[0],  // rotary_embedding
   &sample::signatures[0],  // sample

@@ -12,6 +12,7 @@
 //
 //   stage   whole: the rows are finished and stored
 //           slice: for each row, its sums, its greatest score and the sum of its weights: attention_join.comp joins them
+//   halves  native: the device converts f16, and keeps what is subnormal; bits: lib/unpack_vector.glsl does
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}
@@ -27,7 +28,11 @@ $include "lib/grid.glsl"
 $include "lib/attention_scores.glsl"
 
 const uint kPerVector = ${16 / bytes(input_dtype)}u;
+$if halves == native
+$include "lib/native_vectors.glsl"
+$else
 $include "lib/unpack_vector.glsl"
+$end
 
 const uint kWorkgroup = ${tile.workgroup};
 const uint kRows = ${tile.rows};

@@ -14,11 +14,15 @@ $gives uvec4 pack_vector(float x[kPerVector])
 
 #extension GL_EXT_control_flow_attributes : require
 
+#ifndef ROW_COUNT
+#define ROW_COUNT problem.rows
+#endif
+
 uint native_pair(float low, float high) { return packFloat2x16(f16vec2(vec2(low, high))); }
 
 // 1 + 2^-11, 1 + 3 * 2^-11, 3 * 2^-25 and 5 * 2^-25 are halfway between two halves.
 bool rounds_to_even() {
-  const uint zero = problem.rows >> 31;  // a compiler cannot know it, and so does not convert the numbers itself
+  const uint zero = ROW_COUNT >> 31;  // a compiler cannot know it, and so does not convert the numbers itself
   const vec4 x = uintBitsToFloat(uvec4(0x3f801000u, 0x3f803000u, 0x33c00000u, 0x34200000u) | zero);
   return uvec2(native_pair(x.x, x.y), native_pair(x.z, x.w)) == uvec2(0x3c023c00u, 0x00020002u);
 }

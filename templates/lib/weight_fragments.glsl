@@ -37,6 +37,16 @@ $needs float activation(uint m, uint k)                             // one
 $needs float row_scale(uint m)                                      // of sums
 $gives uint in_row()
 $gives uint in_column()
+$gives const uint kRows
+$gives const uint kColumns
+$gives SUMS
+$gives sums
+$gives bool has_mapping()
+$gives void fetch_weights(uint first_n, uint block)
+$gives void add_block(uint first_m, uint next_n, uint block, uint next_block)
+$gives void put_sums()
+$gives float total_of(uint i)
+$gives float plain_sum(uint m, uint n)
 
 void begin_rows(uint first_m);
 uvec4 activation_vector(uint row, uint vector);
@@ -132,7 +142,8 @@ ACTIVATIONS activation_matrix(uvec2 pairs) {
 
 SUMS sums[${blocks.m}][${blocks.n}];
 
-void add_block(uint first_m, uint first_n, uint block, uint next_block) {
+// Meanwhile it fetches `next_block`, of the columns from next_n on.
+void add_block(uint first_m, uint next_n, uint block, uint next_block) {
   uvec4 weights[${blocks.m}][2];
   float scales[${blocks.m}][2];
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
@@ -142,7 +153,7 @@ void add_block(uint first_m, uint first_n, uint block, uint next_block) {
     }
   }
   // Behind a branch, a fetch is slower. Without it, the last fetch reads the last block again.
-  if (${skip_last} == 0 || next_block < loads_per_row() / 4u) fetch_weights(first_n, next_block);
+  if (${skip_last} == 0 || next_block < loads_per_row() / 4u) fetch_weights(next_n, next_block);
   uvec4 x[${blocks.n}][kVectors];
   [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
     const uint row = first_m + ${matrix.n}u * j + in_row();
@@ -217,32 +228,4 @@ float plain_sum(uint m, uint n) {
     sum += of_group * weight_scales_data[n * problem.groups + g];
   }
   return sum;
-}
-
-void main() {
-  const uint column_tiles = (problem.n + kColumns - 1u) / kColumns;
-  const uint first_n = workgroup_index() % column_tiles * kColumns;
-  const uint first_m = workgroup_index() / column_tiles * kRows;
-  if (first_m >= problem.m) return;
-
-  fetch_weights(first_n, gl_SubgroupID);
-  begin_rows(first_m);
-  const bool by_matrices = has_mapping();
-  if (by_matrices) {
-    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
-      [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) sums[i][j] = SUMS(0.0);
-    }
-    const uint blocks = loads_per_row() / 4u;
-    for (uint block = gl_SubgroupID; block < blocks; block += gl_NumSubgroups) {
-      add_block(first_m, first_n, block, block + gl_NumSubgroups);
-    }
-    put_sums();
-  }
-  barrier();
-  for (uint i = gl_LocalInvocationIndex; i < kRows * kColumns; i += ${team.workgroup}) {
-    const uint m = first_m + i / kColumns, n = first_n + i % kColumns;
-    if (m >= problem.m || n >= problem.n) continue;
-    const float sum = by_matrices ? total_of(i) : plain_sum(m, n);
-    store_real(m * problem.n + n, finished(sum * row_scale(m), n));
-  }
 }

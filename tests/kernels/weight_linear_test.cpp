@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// linear_q8csw, linear_q4gsw, linear_dq8ca_q8csw and linear_dq8ca_q4gsw, each on every kernel, within the bounds of
-// docs/linear_weights.md; and the defects of other implementations that they must not have.
+// linear_q8csw, linear_q4gsw, linear_dq8ca_q8csw, linear_dq8ca_q4gsw and rms_norm_linear_q4gsw, each on every kernel,
+// within the bounds of docs/linear_weights.md; and the defects of other implementations that they must not have.
 #include <cmath>
 
 #include "operators.h"
@@ -198,6 +198,58 @@ TEST_F(WeightLinearTest, SubnormalHalves) {
       request.inputs["input"] = input;
       expect_reference(op, request, kEveryVariantAsAsked);
     }
+  }
+}
+
+// ---- a normalized sum before the product ----------------------------------------------------------------------------
+
+Request normalized_request(const Shape& rows, int64_t n, int64_t k, int64_t group_size, uint32_t seed) {
+  Request request = request_of("linear_q4gsw", {rows, n, k, group_size, seed % 2 == 0}, seed);
+  request.attributes["epsilon"] = seed % 2 == 0 ? 1e-5 : 0.5;
+  request.inputs.erase("input");
+  Shape shape = rows;
+  shape.push_back(k);
+  Random random(seed + 100);
+  request.inputs["hidden"] = random.reals(DType::f16, shape, -3, 5);
+  request.inputs["skip"] = random.reals(DType::f16, shape, -2, 1);
+  if (seed % 3 != 0) request.inputs["norm_weight"] = random.reals(DType::f16, {k}, -2, 2);
+  return request;
+}
+
+TEST_F(WeightLinearTest, NormalizedSums) {
+  struct Sides {
+    Shape rows;
+    int64_t n, k, group_size;
+  };
+  const Sides kSides[] = {
+      {{1}, 1, 128, 0},
+      {{1}, 33, 640, 128},
+      {{1, 1}, 70, 1152, 384},
+      // The longest rows of one launch, and longer ones.
+      {{1}, 5, 8192, 128},
+      {{1}, 5, 8320, 128},
+      // Several rows, batches, K of no whole block, and sides of none.
+      {{3}, 18, 96, 32},
+      {{2, 17}, 18, 96, 32},
+      {{}, 18, 96, 32},
+      {{0}, 18, 96, 32},
+      {{1}, 18, 13, 0},
+      {{1}, 0, 128, 0},
+      {{1}, 4, 0, 0},
+  };
+  uint32_t seed = 1;
+  for (const auto& [rows, n, k, group_size] : kSides)
+    expect_reference("rms_norm_linear_q4gsw", normalized_request(rows, n, k, group_size, ++seed), kEveryVariantAsAsked);
+  expect_reference("rms_norm_linear_q4gsw", normalized_request({1}, 300, 256, 128, ++seed), kEverythingAsAsked);
+}
+
+// Rows of zeros, whose result is the bias; rows whose squares are tiny compared with epsilon; subnormal and large ones.
+TEST_F(WeightLinearTest, NormalizedSumsOfSpecialRows) {
+  for (const double greatest : {0.0, 1e-7, 1e-3, 3e4}) {
+    Request request = normalized_request({1}, 40, 256, 128, 2);
+    for (const char* operand : {"hidden", "skip"})
+      request.inputs[operand] = Random(3).reals(DType::f16, {1, 256}, -greatest, greatest);
+    expect_reference("rms_norm_linear_q4gsw", request, kEveryVariantAsAsked);
   }
 }
 

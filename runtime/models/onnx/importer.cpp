@@ -49,6 +49,7 @@ Expected<Imported> Importer::run() {
   if (builder_.fuses) join_gates(builder_.graph, builder_.shapes);
   if (builder_.fuses) join_chains(builder_.graph, builder_.shapes);
   if (builder_.fuses) join_products(builder_.graph, builder_.shapes);
+  if (builder_.fuses) join_norms(builder_.graph);
   drop_unused(builder_.graph);
   if (builder_.fuses) join_input_quantizers(builder_.graph);
   if (Done added = add_states(); !added) return added.error();

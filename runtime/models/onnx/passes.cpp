@@ -596,6 +596,68 @@ class ProductJoiner {
 
 void join_products(graph::Graph& graph, std::vector<Dims>& shapes) { ProductJoiner(graph, shapes).run(); }
 
+// ---- normalizations before products ---------------------------------------------------------------------------------
+
+namespace {
+
+class NormJoiner {
+ public:
+  explicit NormJoiner(graph::Graph& graph) : graph_(graph), uses_(graph) {}
+
+  void run() {
+    for (graph::Node& product : graph_.nodes) {
+      if (product.op != "linear_q4gsw") continue;
+      if (graph::Node* norm = norm_before(product)) join(*norm, product);
+    }
+    erase_joined(graph_);
+  }
+
+ private:
+  graph::Node* norm_before(const graph::Node& product) {
+    const ValueId input = *input_of(product, "input");
+    const auto writer = uses_.writers[input];
+    if (!writer || uses_.reads[input] != 1) return nullptr;
+    graph::Node& norm = graph_.nodes[*writer];
+    return norm.op == "skip_rms_norm" && can_join(norm, product) ? &norm : nullptr;
+  }
+
+  bool can_join(const graph::Node& norm, const graph::Node& product) const {
+    const auto weight = input_of(norm, "weight");
+    const bool is_of_halves = weight && graph_.values[*weight].dtype == DType::f16;
+    const bool has_bias = input_of(norm, "bias") || input_of(norm, "sum_bias");
+    const bool is_read =
+        std::ranges::all_of(norm.outputs, [&](const auto& port) { return uses_.reads[port.value] > 0; });
+    // The joined node takes the place of the norm, where the product's other inputs must exist.
+    return is_of_halves && !has_bias && is_read && std::ranges::all_of(product.inputs, [&](const graph::Port& port) {
+             return port.operand == "input" || graph_.values[port.value].is_constant;
+           });
+  }
+
+  void join(graph::Node& norm, graph::Node& product) {
+    norm.op = "rms_norm_linear_q4gsw";
+    norm.name = fmt::format("{} + {}", norm.name, product.name);
+    for (graph::Port& port : norm.inputs) {
+      if (port.operand == "input") port.operand = "hidden";
+      else if (port.operand == "weight") port.operand = "norm_weight";
+    }
+    for (graph::Port& port : product.inputs) {
+      if (port.operand != "input") norm.inputs.push_back(std::move(port));
+    }
+    norm.attributes.merge(product.attributes);
+    for (graph::Port& port : norm.outputs) {
+      if (port.operand == "output") port.value = product.outputs.front().value;
+    }
+    product.op.clear();
+  }
+
+  graph::Graph& graph_;
+  ValueUses uses_;
+};
+
+}  // namespace
+
+void join_norms(graph::Graph& graph) { NormJoiner(graph).run(); }
+
 namespace {
 
 // Drops the nodes that no output needs; gives the values that are needed.

@@ -49,29 +49,38 @@ double bias_of(const WeightLinear& linear, int64_t n) {
 
 }  // namespace
 
-// y[m, n] = act(sum over k of x[m, k] * q[n, k] * s[n, g(k)] + bias[n])
-ExactOutput weight_only_linear(const WeightLinear& linear) {
+// y[m, n] = act(sum over k of x[m, k] * q[n, k] * s[n, g(k)] + bias[n]). An error of x[m, k] enlarges the sum of
+// magnitudes, and is added with its factor.
+ExactOutput weight_only_linear(const WeightLinear& linear, const Exact& input) {
   const auto [rows, columns, depth, groups] = sides_of(linear);
   const auto q = linear.weight.as<int8_t>();
   const auto scales = linear.weight_scales.as<float>();
   RealOutputs outputs = outputs_of(linear.input, columns);
   for (int64_t m = 0; m < rows; ++m) {
-    const std::vector<float> row = row_of(linear.input, m, depth);
     for (int64_t n = 0; n < columns; ++n) {
       RealSum sum;
       for (int64_t group = 0; group < groups; ++group) {
         const double s = scales[n * groups + group];
         for (int64_t k = group * (depth / groups); k < (group + 1) * (depth / groups); ++k) {
-          const double x = row[k], w = q[n * depth + k];
+          const auto at = static_cast<size_t>(m * depth + k);
+          const double x = input.values[at], w = q[n * depth + k], error = input.bounds[at];
+          const double greatest = std::abs(x) + error;
           sum.value += x * w * s;
-          sum.magnitude += std::abs(x * w * s);
-          sum.absolute += kScaledAway * std::abs(w * s) + kSmallestNormal * (std::abs(x * w) + 2);
+          sum.magnitude += greatest * std::abs(w * s);
+          sum.absolute += (error + kScaledAway) * std::abs(w * s) + kSmallestNormal * (greatest * std::abs(w) + 2);
         }
       }
       outputs.add(sum, depth + groups + 8, bias_of(linear, n), linear.activation);
     }
   }
   return std::move(outputs).result();
+}
+
+ExactOutput weight_only_linear(const WeightLinear& linear) {
+  Exact input;
+  for (int64_t i = 0; i < element_count(linear.input.shape); ++i) input.values.push_back(input_at(linear.input, i));
+  input.bounds.assign(input.values.size(), 0);
+  return weight_only_linear(linear, input);
 }
 
 // dx[m, k] = sum over n of dy[m, n] * q[n, k] * s[n, g(k)]

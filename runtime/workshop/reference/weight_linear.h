@@ -23,6 +23,10 @@ struct WeightLinear {
 // linear_q8csw and linear_q4gsw. The output is of the input's dtype.
 ExactOutput weight_only_linear(const WeightLinear& linear);
 
+// The same of an input that a kernel computes: its exact elements and their bounds, before they are rounded to its
+// dtype.
+ExactOutput weight_only_linear(const WeightLinear& linear, const Exact& input);
+
 // linear_q4gsw_backward. `d_output` is f32 or f16, [..., N], and so is the result, [..., K].
 ExactOutput weight_only_backward(const HostTensor& d_output, const HostTensor& weight, const HostTensor& weight_scales);
 

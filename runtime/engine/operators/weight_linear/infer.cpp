@@ -14,6 +14,7 @@
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "operators.h"
+#include "rms_norm_linear_q4gsw.h"
 #include "runtime/engine/operators/linear/rows.h"
 #include "runtime/engine/operators/mapping.h"
 #include "runtime/engine/operators/weight_linear/checks.h"
@@ -64,6 +65,38 @@ Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::op
                     .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
 }
 
+// ---- the input is a normalized sum ----------------------------------------------------------------------------------
+
+Expected<Call> normalized(const RmsNormLinearQ4gswInputs<Described>& inputs,
+                          const RmsNormLinearQ4gswAttributes& attributes) {
+  const TensorDesc &hidden = inputs.hidden, &weight = inputs.weight;
+  if (inputs.skip->shape != hidden.shape)
+    return refused(fmt::format("skip is {}, and hidden is {}", to_text(inputs.skip->shape), to_text(hidden.shape)),
+                   "both must have the same shape");
+  const auto known =
+      scaled_weight(kFourBits, rows_of(hidden.shape), weight, inputs.weight_scales, attributes.group_size);
+  if (!known) return known.error();
+  const uint32_t columns = known->product.k;
+  const rms_norm_linear_q4gsw::Problem fields{
+      .product = known->product,
+      .weight_groups = known->groups,
+      .weight_bits = kFourBits.bits,
+      .epsilon = static_cast<float>(attributes.epsilon),
+      .inverse_columns = columns == 0 ? 0 : 1.0f / static_cast<float>(columns),
+      .has_norm_weight = inputs.norm_weight ? 1u : 0u,
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = attributes.activation,
+  };
+  return make_call(fields, {.hidden = hidden,
+                            .weight = known->form,
+                            .weight_scales = inputs.weight_scales,
+                            .skip = inputs.skip,
+                            .norm_weight = inputs.norm_weight,
+                            .bias = inputs.bias,
+                            .output = TensorDesc{hidden.dtype, with_last_side(hidden.shape, weight.shape[0])},
+                            .sum = TensorDesc{hidden.dtype, hidden.shape}});
+}
+
 // ---- each row of the input becomes integers, when its range is known ------------------------------------------------
 
 // Neighbours along K whose weights kernels sum: a group; or a part of a row without groups, so that a sum of products
@@ -110,6 +143,11 @@ Expected<Call> infer(const LinearQ8cswInputs<Described>& inputs, const LinearQ8c
 }
 Expected<Call> infer(const LinearQ4gswInputs<Described>& inputs, const LinearQ4gswAttributes& attributes) {
   return weight_only<linear_q4gsw::Problem>(kFourBits, inputs, attributes.group_size, attributes.activation);
+}
+
+Expected<Call> infer(const RmsNormLinearQ4gswInputs<Described>& inputs,
+                     const RmsNormLinearQ4gswAttributes& attributes) {
+  return normalized(inputs, attributes);
 }
 
 Expected<Call> infer(const LinearDq8caQ8cswInputs<Described>& inputs, const LinearDq8caQ8cswAttributes& attributes) {

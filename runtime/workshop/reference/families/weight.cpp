@@ -4,6 +4,7 @@
 // The references of layers with int8 and int4 weights, of packing and of embeddings, by name. They pass requests to
 // weight_linear.h.
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/engine/calls/attributes.h"
 #include "runtime/workshop/reference/linear_requests.h"
@@ -32,6 +33,22 @@ Answer answer_of(const std::string& name, ExactOutput made) {
 // These have the names of the functions that they call, so they are in the same namespace.
 static Answer weight_only_linear(const Request& request) {
   return answer_of("output", weight_only_linear(linear_of(request)));
+}
+
+// The row that the product reads is rounded to f16 first.
+static Answer rms_norm_linear(const Request& request) {
+  Request of_norm{.inputs = {{"input", request.inputs.at("hidden")}, {"skip", request.inputs.at("skip")}},
+                  .attributes = {{"epsilon", attribute<double>(request, "epsilon")}}};
+  if (const HostTensor* weight = find_input(request, "norm_weight")) of_norm.inputs.emplace("weight", *weight);
+  Answer norm = *answer("skip_rms_norm", of_norm);
+  Exact rounded = std::move(norm.exact.at("output"));
+  for (size_t i = 0; i < rounded.values.size(); ++i)
+    rounded.bounds[i] += 0x1p-25 + 0x1p-11 * (std::abs(rounded.values[i]) + rounded.bounds[i]);
+  const WeightLinear linear{norm.outputs.at("output"), request.inputs.at("weight"), request.inputs.at("weight_scales"),
+                            find_input(request, "bias"), activation_of(request)};
+  ExactOutput product = weight_only_linear(linear, rounded);
+  return {{{"output", std::move(product.output)}, {"sum", std::move(norm.outputs.at("sum"))}},
+          {{"output", std::move(product.exact)}, {"sum", std::move(norm.exact.at("sum"))}}};
 }
 
 static Answer weight_only_backward(const Request& request) {
@@ -72,6 +89,7 @@ static constexpr Row kRows[] = {
     exact_row<weight_only_linear>("linear_q8csw"),
     {"pack_weight", pack_weight},
     {"quantize_q4gsw", quantize_q4gsw},
+    exact_row<rms_norm_linear>("rms_norm_linear_q4gsw"),
 };
 
 std::span<const Row> weight_rows() { return kRows; }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// linear/weight_only_fragments.comp of one row, which each workgroup makes itself: with x = hidden + skip, the row is
+// x / sqrt(mean of x^2 + epsilon) * norm_weight, rounded to f16. All workgroups do the same work: what they read is in a
+// cache, and a kernel before this one would take longer. The first workgroup also stores x.
+//
+//   halves  native: the device converts f16, and keeps what is subnormal; bits: lib/float16.glsl does
+//   turns   tiles that a workgroup computes one after the other, on the row that it has made once
+#version 450
+${extensions()}
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_vote : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_EXT_control_flow_attributes : require
+${local_size(team.workgroup)}
+${declare_vectors(hidden)}
+${declare_vectors(skip)}
+${declare_vectors(norm_weight)}
+${declare_vectors(sum)}
+${declare(weight_scales)}
+${declare(bias)}
+${declare(output)}
+${declare_problem()}
+#define ROW_COUNT problem.m
+const uint kPerVector = 8u;
+$include "lib/grid.glsl"
+$include "lib/float16.glsl"
+$if halves == native
+$include "lib/native_vectors.glsl"
+$else
+$include "lib/unpack_vector.glsl"
+
+uvec4 pack_vector(float x[kPerVector]) {
+  uvec4 words;
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) words[i] = f32_to_f16(x[2u * i]) | f32_to_f16(x[2u * i + 1u]) << 16;
+  return words;
+}
+$end
+$include "lib/store_real.glsl"
+$include "lib/linear_finish.glsl"
+$include "lib/weight_q4_rows.glsl"
+
+const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
+const bool kIsOneRow = true;
+$include "lib/weight_fragments.glsl"
+$include "lib/staged_row.glsl"
+
+// ---- the row --------------------------------------------------------------------------------------------------------
+
+shared float subgroup_squares[${team.workgroup} / 4u];  // subgroups of four and more
+const uint kMine = (${held} / 16u + ${team.workgroup} - 1u) / ${team.workgroup};  // vectors of an invocation
+
+uint my_vector(uint i) { return i * ${team.workgroup} + gl_LocalInvocationIndex; }
+
+// hidden + skip; past the end of the row, zeros.
+void load_sums(out float x[kMine][kPerVector]) {
+  [[unroll]] for (uint i = 0u; i < kMine; ++i) {
+    const uint at = min(my_vector(i), problem.k / kPerVector - 1u);
+    float other[kPerVector];
+    unpack_vector(hidden_vectors[at], x[i]);
+    unpack_vector(skip_vectors[at], other);
+    [[unroll]] for (uint e = 0u; e < kPerVector; ++e) {
+      x[i][e] = my_vector(i) < problem.k / kPerVector ? x[i][e] + other[e] : 0.0;
+    }
+  }
+}
+
+float root_factor(float x[kMine][kPerVector]) {
+  float squares = 0.0;
+  [[unroll]] for (uint i = 0u; i < kMine; ++i) {
+    [[unroll]] for (uint e = 0u; e < kPerVector; ++e) squares += x[i][e] * x[i][e];
+  }
+  squares = subgroupAdd(squares);
+  if (subgroupElect()) subgroup_squares[gl_SubgroupID] = squares;
+  barrier();
+  float all = 0.0;
+  for (uint s = 0u; s < gl_NumSubgroups; ++s) all += subgroup_squares[s];
+  return inversesqrt(all * problem.inverse_columns + problem.epsilon);
+}
+
+void begin_rows(uint first_m) {
+  float x[kMine][kPerVector];
+  load_sums(x);
+  const float factor = root_factor(x);
+  [[unroll]] for (uint i = 0u; i < kMine; ++i) {
+    const uint at = my_vector(i);
+    if (at >= problem.k / kPerVector) continue;
+    if (workgroup_index() == 0u) sum_vectors[at] = pack_vector(x[i]);
+    float other[kPerVector];
+    [[unroll]] for (uint e = 0u; e < kPerVector; ++e) x[i][e] *= factor;
+    if (problem.has_norm_weight != 0u) {
+      unpack_vector(norm_weight_vectors[at], other);
+      [[unroll]] for (uint e = 0u; e < kPerVector; ++e) x[i][e] *= other[e];
+    }
+    stage_vector(at, pack_vector(x[i]));
+  }
+  barrier();
+}
+
+uvec4 activation_vector(uint row, uint vector) { return staged_row[vector]; }
+
+// Of the quad-th four of a load.
+uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j) {
+  return quad % 2u == 0u ? vectors[quad / 2u].xy : vectors[quad / 2u].zw;
+}
+
+float activation(uint m, uint k) { return staged_activation(k); }
+float row_scale(uint m) { return 1.0; }
+
+// ---- tiles ----------------------------------------------------------------------------------------------------------
+
+// A workgroup computes some tiles one after the other. Before it joins the sums of one, it fetches the first block of
+// the next.
+void main() {
+  const uint column_tiles = (problem.n + kColumns - 1u) / kColumns;
+  const uint stride = (column_tiles + ${turns} - 1u) / ${turns};   // workgroups that have a tile
+  const uint blocks = loads_per_row() / 4u;
+  uint tile = workgroup_index();
+  if (tile >= stride) return;
+
+  fetch_weights(tile * kColumns, gl_SubgroupID);
+  begin_rows(0u);
+  const bool by_matrices = has_mapping();
+  for (; tile < column_tiles; tile += stride) {
+    const uint first_n = tile * kColumns;
+    const bool has_next = tile + stride < column_tiles;
+    if (by_matrices) {
+      [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][0] = SUMS(0.0);
+      for (uint block = gl_SubgroupID; block < blocks; block += gl_NumSubgroups) {
+        const uint next = block + gl_NumSubgroups;
+        const bool is_of_next = has_next && next >= blocks;
+        add_block(0u, is_of_next ? first_n + stride * kColumns : first_n, block, is_of_next ? gl_SubgroupID : next);
+      }
+      put_sums();
+    }
+    barrier();
+    for (uint i = gl_LocalInvocationIndex; i < kColumns; i += ${team.workgroup}) {
+      const uint n = first_n + i;
+      if (n < problem.n) store_real(n, finished(by_matrices ? total_of(i) : plain_sum(0u, n), n));
+    }
+    if (${turns} > 1u) barrier();  // before the next sums
+  }
+}
