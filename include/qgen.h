@@ -300,7 +300,11 @@ QGEN_API qgen_code qgen_model_record(qgen_model* model, qgen_frame* frame, const
 /* Generates tokens with an ONNX model whose caches are inputs past_... and outputs present_... They stay on the device,
    and have room for `capacity` tokens of each sequence (docs/language_models.md). */
 typedef struct qgen_generator qgen_generator;
-QGEN_API qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t capacity,
+typedef enum qgen_cache {
+  QGEN_CACHE_OF_MODEL = 0, /* f32 or f16 */
+  QGEN_CACHE_INT8 = 1      /* with a scale for each head and token */
+} qgen_cache;
+QGEN_API qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t capacity, qgen_cache cache,
                                        qgen_generator** generator, qgen_error** error);
 QGEN_API void qgen_generator_free(qgen_generator* generator);
 QGEN_API int64_t qgen_generator_vocabulary(const qgen_generator* generator); /* how many tokens there are */

@@ -25,6 +25,10 @@ void add_cached_rotations(std::vector<Row>& rows) {
         {.shapes = {fmt::format("query=1x{}x48x128:f16", tokens), "key_cache=1x8x8192x128:f16",
                     "value_cache=1x8x8192x128:f16", "cos=8192x64:f16", "sin=8192x64:f16", "last=1:i32=8000"}}};
     rows.push_back({"rotary_cache_write", fmt::format("{}x32x8x128.f16", tokens), timed, std::nullopt});
+    const TimedRequest of_int8{{.shapes = {fmt::format("query=1x{}x48x128:f16", tokens), "key_cache=1x8x8192x128:i8",
+                                           "value_cache=1x8x8192x128:i8", "scale_cache=1x8x8192x2:f32",
+                                           "cos=8192x64:f16", "sin=8192x64:f16", "last=1:i32=8000"}}};
+    rows.push_back({"rotary_cache_write_q8rs", fmt::format("{}x32x8x128.f16", tokens), of_int8, std::nullopt});
   }
 }
 
@@ -36,6 +40,11 @@ void add_attention(std::vector<Row>& rows) {
                     fmt::format("value=1x{}x8x128:f16", keys)},
          .attributes = {"causal=to_last"}}};
     rows.push_back({"attention", fmt::format("{}x{}x32x8x128.f16", queries, keys), timed, std::nullopt});
+    const TimedRequest of_int8{
+        {.shapes = {fmt::format("query=1x{}x32x128:f16", queries), fmt::format("key=1x{}x8x128:i8", keys),
+                    fmt::format("value=1x{}x8x128:i8", keys), fmt::format("scales=1x{}x8x2:f32", keys)},
+         .attributes = {"causal=to_last"}}};
+    rows.push_back({"attention_q8rs", fmt::format("{}x{}x32x8x128.f16", queries, keys), of_int8, std::nullopt});
   }
 }
 
@@ -47,8 +56,10 @@ Family attention_family() {
   add_rotations(family.rows);
   add_cached_rotations(family.rows);
   family.short_sizes = {{"attention", {"2048x2048x32x8x128.f16", "1x8192x32x8x128.f16"}},
+                        {"attention_q8rs", {"2048x2048x32x8x128.f16", "1x8192x32x8x128.f16"}},
                         {"rotary_embedding", {"2048x32x128.f16"}},
-                        {"rotary_cache_write", {"512x32x8x128.f16"}}};
+                        {"rotary_cache_write", {"512x32x8x128.f16"}},
+                        {"rotary_cache_write_q8rs", {"512x32x8x128.f16"}}};
   return family;
 }
 

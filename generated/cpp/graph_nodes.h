@@ -27,6 +27,23 @@ inline graph::Var attention(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var attention_q8rs(graph::Builder& net,
+                                 const AttentionQ8rsInputs<graph::InGraph>& inputs,
+                                 const AttentionQ8rsAttributes& attributes = {}) {
+  graph::NodeOf node("attention_q8rs");
+  node.inputs({
+    {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}, {"scales", inputs.scales},
+    {"mask", inputs.mask}, {"key_lengths", inputs.key_lengths},
+  });
+  node.attributes({
+    {"scale", graph::to_value(attributes.scale)}, {"softcap", graph::to_value(attributes.softcap)},
+    {"causal", graph::to_value(words::kCausal, attributes.causal)}, {"window", graph::to_value(attributes.window)},
+    {"heads_first", graph::to_value(attributes.heads_first)},
+    {"keys_heads_first", graph::to_value(attributes.keys_heads_first)},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var avg_pool2d(graph::Builder& net,
                              const AvgPool2dInputs<graph::InGraph>& inputs,
                              const AvgPool2dAttributes& attributes = {}) {
@@ -73,6 +90,25 @@ inline CacheWriteValues cache_write(graph::Builder& net,
   node.attributes({{"only_new", graph::to_value(attributes.only_new)}});
   const auto made = net.add(node, {"keys", "values", "lengths"});
   return {made[0], made[1], made[2]};
+}
+
+struct CacheWriteQ8rsValues {
+  graph::Var keys;
+  graph::Var values;
+  graph::Var scales;
+  graph::Var lengths;
+};
+inline CacheWriteQ8rsValues cache_write_q8rs(graph::Builder& net,
+                                             const CacheWriteQ8rsInputs<graph::InGraph>& inputs,
+                                             const CacheWriteQ8rsAttributes& attributes = {}) {
+  graph::NodeOf node("cache_write_q8rs");
+  node.inputs({
+    {"key_cache", inputs.key_cache}, {"value_cache", inputs.value_cache}, {"scale_cache", inputs.scale_cache},
+    {"key", inputs.key}, {"value", inputs.value}, {"last", inputs.last},
+  });
+  node.attributes({{"only_new", graph::to_value(attributes.only_new)}});
+  const auto made = net.add(node, {"keys", "values", "scales", "lengths"});
+  return {made[0], made[1], made[2], made[3]};
 }
 
 struct ChooseQparamsAffineValues {
@@ -1013,6 +1049,29 @@ inline RotaryCacheWriteValues rotary_cache_write(graph::Builder& net,
   });
   const auto made = net.add(node, {"rotated", "keys", "values", "lengths"});
   return {made[0], made[1], made[2], made[3]};
+}
+
+struct RotaryCacheWriteQ8rsValues {
+  graph::Var rotated;
+  graph::Var keys;
+  graph::Var values;
+  graph::Var scales;
+  graph::Var lengths;
+};
+inline RotaryCacheWriteQ8rsValues rotary_cache_write_q8rs(graph::Builder& net,
+                                                          const RotaryCacheWriteQ8rsInputs<graph::InGraph>& inputs,
+                                                          const RotaryCacheWriteQ8rsAttributes& attributes = {}) {
+  graph::NodeOf node("rotary_cache_write_q8rs");
+  node.inputs({
+    {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}, {"key_cache", inputs.key_cache},
+    {"value_cache", inputs.value_cache}, {"scale_cache", inputs.scale_cache}, {"cos", inputs.cos}, {"sin", inputs.sin},
+    {"last", inputs.last},
+  });
+  node.attributes({
+    {"interleaved", graph::to_value(attributes.interleaved)}, {"only_new", graph::to_value(attributes.only_new)},
+  });
+  const auto made = net.add(node, {"rotated", "keys", "values", "scales", "lengths"});
+  return {made[0], made[1], made[2], made[3], made[4]};
 }
 
 inline graph::Var rotary_embedding(graph::Builder& net,

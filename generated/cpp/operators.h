@@ -44,6 +44,37 @@ Expected<DeviceTensor> attention(Context& context,
                                  const AttentionInputs<OnDevice>& inputs,
                                  const AttentionAttributes& attributes = {});
 
+// attention_q8rs: attention with int8 keys and values, each row of which has a scale
+template <typename As>
+struct AttentionQ8rsInputs {
+  typename As::Tensor query;  // f32, f16 [B, X, Y, D]; [B, S, N, D]; with heads_first: [B, N, S, D]
+  typename As::Tensor key;  // i8 [B, V, W, D]; [B, T, M, D]; with keys_heads_first: [B, M, T, D]
+  typename As::Tensor value;  // i8 [B, V, W, E]; as key
+  typename As::Tensor scales;  // f32 [B, V, W, 2]; of each key and of its value
+  // f32, f16 [...]; added to the scores; dimensions of 1 of [B, N, S, T] are repeated
+  typename As::Optional mask = {};
+  typename As::Optional key_lengths = {};  // i32 [B]; how many keys each batch has; if omitted: T
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct AttentionQ8rsAttributes {
+  std::optional<double> scale = std::nullopt;  // factor of the scores; without: 1 / sqrt(D)
+  // limits the scores, softcap * tanh(score / softcap); 0: off; a finite number that is not below 0
+  double softcap = 0;
+  // from_first: row i has the keys up to i; to_last: the last row has all, each row before one less
+  words::Causal causal = words::Causal::none;
+  // the most keys that a row uses, the last ones that causal allows; 0: all; keys; 0 to 2147483647
+  int64_t window = 0;
+  bool heads_first = false;  // whether query and output are [B, N, S, D]
+  bool keys_heads_first = false;  // whether key and value are [B, M, T, D]
+};
+Expected<Call> infer(const AttentionQ8rsInputs<Described>& inputs,
+                     const AttentionQ8rsAttributes& attributes);
+Expected<Call> attention_q8rs_call(const AttentionQ8rsInputs<Described>& inputs,
+                                   const AttentionQ8rsAttributes& attributes = {});
+Expected<DeviceTensor> attention_q8rs(Context& context,
+                                      const AttentionQ8rsInputs<OnDevice>& inputs,
+                                      const AttentionQ8rsAttributes& attributes = {});
+
 // avg_pool2d: average pooling
 template <typename As>
 struct AvgPool2dInputs {
@@ -126,6 +157,37 @@ Expected<Call> cache_write_call(const CacheWriteInputs<Described>& inputs,
 Expected<CacheWriteOutputs> cache_write(Context& context,
                                         const CacheWriteInputs<OnDevice>& inputs,
                                         const CacheWriteAttributes& attributes = {});
+
+// cache_write_q8rs: an int8 cache of keys and values with new rows in it, which are quantized
+template <typename As>
+struct CacheWriteQ8rsInputs {
+  typename As::Tensor key_cache;  // i8 [B, M, C, D]; C is the capacity, in keys
+  typename As::Tensor value_cache;  // i8 [B, M, C, E]
+  typename As::Tensor scale_cache;  // f32 [B, M, C, 2]; of each key and of its value
+  typename As::Tensor key;  // f32, f16 [B, S, M, D]; of the new rows
+  typename As::Tensor value;  // f32, f16 [B, S, M, E]
+  typename As::Tensor last;  // i32 [B]; the position of the last new row; below S - 1, the rows begin at 0
+  typename As::Output keys = {};  // written to; without: the call makes it
+  typename As::Output values = {};  // written to; without: the call makes it
+  typename As::Output scales = {};  // written to; without: the call makes it
+  typename As::Output lengths = {};  // written to; without: the call makes it
+};
+struct CacheWriteQ8rsAttributes {
+  bool only_new = false;  // write new rows only; keys, values and scales must then have the memory of the caches
+};
+struct CacheWriteQ8rsOutputs {
+  DeviceTensor keys;  // i8 [B, M, C, D]
+  DeviceTensor values;  // i8 [B, M, C, E]
+  DeviceTensor scales;  // f32 [B, M, C, 2]
+  DeviceTensor lengths;  // i32 [B]; the number of keys up to the last new row, at most C
+};
+Expected<Call> infer(const CacheWriteQ8rsInputs<Described>& inputs,
+                     const CacheWriteQ8rsAttributes& attributes);
+Expected<Call> cache_write_q8rs_call(const CacheWriteQ8rsInputs<Described>& inputs,
+                                     const CacheWriteQ8rsAttributes& attributes = {});
+Expected<CacheWriteQ8rsOutputs> cache_write_q8rs(Context& context,
+                                                 const CacheWriteQ8rsInputs<OnDevice>& inputs,
+                                                 const CacheWriteQ8rsAttributes& attributes = {});
 
 // choose_qparams_affine: the scale and zero point of each block, from its range
 template <typename As>
@@ -1847,6 +1909,44 @@ Expected<Call> rotary_cache_write_call(const RotaryCacheWriteInputs<Described>& 
 Expected<RotaryCacheWriteOutputs> rotary_cache_write(Context& context,
                                                      const RotaryCacheWriteInputs<OnDevice>& inputs,
                                                      const RotaryCacheWriteAttributes& attributes = {});
+
+// rotary_cache_write_q8rs: rotated queries, and an int8 cache with the rotated keys and the values of new rows, which are quantized
+template <typename As>
+struct RotaryCacheWriteQ8rsInputs {
+  // f32, f16 [B, S, X, D]; N heads; without key and value: N heads, then M of keys, then M of values
+  typename As::Tensor query;
+  typename As::Optional key = {};  // f32, f16 [B, S, M, D]; of the new rows
+  typename As::Optional value = {};  // f32, f16 [B, S, M, D]; as key
+  typename As::Tensor key_cache;  // i8 [B, M, C, D]; C is the capacity, in keys
+  typename As::Tensor value_cache;  // i8 [B, M, C, D]
+  typename As::Tensor scale_cache;  // f32 [B, M, C, 2]; of each key and of its value
+  typename As::Tensor cos;  // f32, f16 [P, R]; row p is for position p
+  typename As::Tensor sin;  // f32, f16 [P, R]
+  typename As::Tensor last;  // i32 [B]; the position of the last new row; below S - 1, the rows begin at 0
+  typename As::Output rotated = {};  // written to; without: the call makes it
+  typename As::Output keys = {};  // written to; without: the call makes it
+  typename As::Output values = {};  // written to; without: the call makes it
+  typename As::Output scales = {};  // written to; without: the call makes it
+  typename As::Output lengths = {};  // written to; without: the call makes it
+};
+struct RotaryCacheWriteQ8rsAttributes {
+  bool interleaved = false;  // pairs are neighbours; else element i and element i + R
+  bool only_new = false;  // write new rows only; keys, values and scales must then have the memory of the caches
+};
+struct RotaryCacheWriteQ8rsOutputs {
+  DeviceTensor rotated;  // f32, f16 [B, S, N, D]
+  DeviceTensor keys;  // i8 [B, M, C, D]
+  DeviceTensor values;  // i8 [B, M, C, D]
+  DeviceTensor scales;  // f32 [B, M, C, 2]
+  DeviceTensor lengths;  // i32 [B]; the number of keys up to the last new row, at most C
+};
+Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
+                     const RotaryCacheWriteQ8rsAttributes& attributes);
+Expected<Call> rotary_cache_write_q8rs_call(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
+                                            const RotaryCacheWriteQ8rsAttributes& attributes = {});
+Expected<RotaryCacheWriteQ8rsOutputs> rotary_cache_write_q8rs(Context& context,
+                                                              const RotaryCacheWriteQ8rsInputs<OnDevice>& inputs,
+                                                              const RotaryCacheWriteQ8rsAttributes& attributes = {});
 
 // rotary_embedding: rotates pairs of elements by angles that depend on their row's position
 template <typename As>

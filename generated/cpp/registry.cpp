@@ -4,12 +4,15 @@
 #include "attention.h"
 #include "attention_coopmat.h"
 #include "attention_join.h"
+#include "attention_q8rs.h"
 #include "attention_vectors.h"
+#include "attention_vectors_q8rs.h"
 #include "bmm_coopmat.h"
 #include "bmm_plain.h"
 #include "bmm_real.h"
 #include "bmm_tiled.h"
 #include "cache_write.h"
+#include "cache_write_q8rs.h"
 #include "check_feature.h"
 #include "check_matrix.h"
 #include "choose_qparams_affine.h"
@@ -107,6 +110,7 @@
 #include "rms_norm.h"
 #include "rms_norm_linear_q4gsw.h"
 #include "rotary_cache_write.h"
+#include "rotary_cache_write_q8rs.h"
 #include "rotary_embedding.h"
 #include "sample.h"
 #include "silu_mul.h"
@@ -138,12 +142,15 @@ constexpr const OperatorInfo* kOperators[] = {
   &attention::op,
   &attention_coopmat::op,
   &attention_join::op,
+  &attention_q8rs::op,
   &attention_vectors::op,
+  &attention_vectors_q8rs::op,
   &bmm_coopmat::op,
   &bmm_plain::op,
   &bmm_real::op,
   &bmm_tiled::op,
   &cache_write::op,
+  &cache_write_q8rs::op,
   &check_feature::op,
   &check_matrix::op,
   &choose_qparams_affine::op,
@@ -241,6 +248,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &rms_norm::op,
   &rms_norm_linear_q4gsw::op,
   &rotary_cache_write::op,
+  &rotary_cache_write_q8rs::op,
   &rotary_embedding::op,
   &sample::op,
   &silu_mul::op,
@@ -262,9 +270,11 @@ constexpr const OperatorInfo* kOperators[] = {
 
 constexpr const SignatureInfo* kSignatures[] = {
   &attention::signatures[0],  // attention
+  &attention_q8rs::signatures[0],  // attention_q8rs
   &pool2d::signatures[1],  // avg_pool2d
   &fused_bmm::signatures[1],  // bmm
   &cache_write::signatures[0],  // cache_write
+  &cache_write_q8rs::signatures[0],  // cache_write_q8rs
   &choose_qparams_affine::signatures[0],  // choose_qparams_affine
   &concat::signatures[0],  // concat
   &conv2d::signatures[0],  // conv2d
@@ -330,6 +340,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &rms_norm::signatures[0],  // rms_norm
   &rms_norm_linear_q4gsw::signatures[0],  // rms_norm_linear_q4gsw
   &rotary_cache_write::signatures[0],  // rotary_cache_write
+  &rotary_cache_write_q8rs::signatures[0],  // rotary_cache_write_q8rs
   &rotary_embedding::signatures[0],  // rotary_embedding
   &sample::signatures[0],  // sample
   &silu_mul::signatures[0],  // silu_mul

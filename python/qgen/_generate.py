@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ._types import Path
 
 
+_CACHES = ("model", "int8")  # in the order of qgen_cache
+
+
 class Generator(Handle):
     """A language model of an ONNX file, with room for `capacity` tokens of each sequence (docs/language_models.md).
 
@@ -21,14 +24,15 @@ class Generator(Handle):
         generator.generate([[1, 2, 3]], max_tokens=64)
         for token in generator.stream([1, 2, 3]): print(token)
 
-    Without a device, the first is opened.
+    Without a device, the first is opened. With `cache="int8"` the caches have int8 elements, and else those of the model.
     """
 
     _FREE = "generator_free"
 
-    def __init__(self, file: Path, device: Device | None = None, capacity: int = 2048) -> None:
+    def __init__(self, file: Path, device: Device | None = None, capacity: int = 2048, cache: str = "model") -> None:
+        if cache not in _CACHES: raise ValueError(f"cache is {cache!r}, and must be one of {', '.join(_CACHES)}")
         self.device, handle = opened(device), c_void_p()
-        lib.generator_load(self.device, path_bytes(file, "the file"), capacity, byref(handle))
+        lib.generator_load(self.device, path_bytes(file, "the file"), capacity, _CACHES.index(cache), byref(handle))
         super().__init__(handle, self.device.lock)
 
     @property

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/models/graph/generator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "common/files.h"
@@ -17,11 +19,15 @@ struct qgen_generator {
 namespace qgen::c {
 namespace {
 
-Done load_generator(qgen_device& device, const char* path, int64_t capacity, qgen_generator** generator) {
+Done load_generator(qgen_device& device, const char* path, int64_t capacity, qgen_cache cache,
+                    qgen_generator** generator) {
+  if (cache != QGEN_CACHE_OF_MODEL && cache != QGEN_CACHE_INT8)
+    return refused(fmt::format("cache is {}", static_cast<int>(cache)), "QGEN_CACHE_OF_MODEL or QGEN_CACHE_INT8");
   auto imported = onnx::import_model(std::filesystem::path(path), {.finds_states = true});
   if (!imported) return imported.error();
-  auto made = graph::Generator::create(device.on->context, generated::operators::entries(), std::move(imported->graph),
-                                       {.capacity = capacity});
+  auto made = graph::Generator::create(
+      device.on->context, generated::operators::entries(), std::move(imported->graph),
+      {.capacity = capacity, .cache = cache == QGEN_CACHE_INT8 ? graph::Cache::int8 : graph::Cache::of_model});
   if (!made) return in_file(path, made.error());
   return give(generator, qgen_generator{device.on, *std::move(made)});
 }
@@ -43,11 +49,11 @@ using namespace qgen::c;
 
 extern "C" {
 
-qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t capacity, qgen_generator** generator,
-                              qgen_error** error) {
+qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t capacity, qgen_cache cache,
+                              qgen_generator** generator, qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!device || !path || !generator) return is_null(!device ? "device" : !path ? "path" : "generator");
-    return load_generator(*device, path, capacity, generator);
+    return load_generator(*device, path, capacity, cache, generator);
   });
 }
 

@@ -139,6 +139,34 @@ TEST_F(AttentionTest, RotaryCacheWrite) {
   }
 }
 
+// With int8 caches.
+Request with_int8_rows(Request request) {
+  for (const char* cache : {"key_cache", "value_cache"}) {
+    HostTensor& tensor = request.inputs.at(cache);
+    tensor = Random(8).integers(DType::i8, tensor.shape, -127, 127);
+  }
+  Shape scales = request.inputs.at("key_cache").shape;
+  scales.back() = 2;
+  request.inputs["scale_cache"] = Random(9).reals(DType::f32, scales, 0, 2);
+  return request;
+}
+
+TEST_F(AttentionTest, RotaryInt8CacheWrite) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const CachedRows& it : kCachedRows) {
+      for (const bool is_packed : {false, true}) {
+        for (const bool is_interleaved : {false, true}) {
+          SCOPED_TRACE(fmt::format("{} {} rows of {} and {} heads, {} wide{}{}", name(dtype), it.rows, it.heads,
+                                   it.key_heads, it.width, is_packed ? ", packed" : "",
+                                   is_interleaved ? ", interleaved" : ""));
+          expect_reference("rotary_cache_write_q8rs",
+                           with_int8_rows(request_of(it, dtype, is_packed, is_interleaved)), kEverythingAsAsked);
+        }
+      }
+    }
+  }
+}
+
 // With only_new, in the memory of the caches: bit for bit what whole caches give, and other rows are not touched.
 TEST_F(AttentionTest, RotaryCacheWriteInPlace) {
   Context on_device = context();
@@ -400,6 +428,81 @@ TEST_F(AttentionTest, KeysBehindTheLastAreNotRead) {
     }
   }
   expect_reference("attention", request, kEverythingAsAsked);
+}
+
+// ---- attention_q8rs -------------------------------------------------------------------------------------------------
+
+// The same with int8 keys and values.
+Request with_int8_keys(Request request) {
+  Shape scales = request.inputs.at("key").shape;
+  scales.back() = 2;
+  request.inputs["scales"] = Random(5).reals(DType::f32, scales, 0, 0.02);
+  for (const char* operand : {"key", "value"}) {
+    HostTensor& tensor = request.inputs.at(operand);
+    tensor = Random(6).integers(DType::i8, tensor.shape, -127, 127);
+  }
+  return request;
+}
+
+TEST_F(AttentionTest, OfInt8) {
+  const Layer layers[] = {
+      {},
+      {.width = 1},
+      {.queries = 3, .keys = 7, .width = 5, .value_width = 3},
+      {.heads = 4, .queries = 1, .keys = 129, .width = 64},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32},
+      {.batches = 2, .heads = 6, .key_heads = 1, .queries = 5, .keys = 64, .width = 96, .value_width = 48},
+      {.heads = 2, .key_heads = 1, .queries = 3, .keys = 300, .width = 256},
+      {.queries = 2, .keys = 5, .width = 300, .value_width = 1000},
+      {.queries = 2, .keys = 5, .width = 64, .value_width = 256},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .heads_first = true},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .keys_heads_first = true},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 70, .mask = {2, 1, 1, 70}},
+      {.heads = 2, .queries = 9, .keys = 70, .causal = "to_last", .window = 20, .softcap = 5, .mask = {9, 70}},
+      {.heads = 3, .key_heads = 3, .queries = 9, .keys = 4, .causal = "to_last"},
+      {.batches = 4, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 3, -7, 1000}},
+      {.batches = 3,
+       .heads = 8,
+       .key_heads = 2,
+       .queries = 5,
+       .keys = 1100,
+       .width = 64,
+       .causal = "to_last",
+       .window = 600,
+       .lengths = {1100, 530, 0},
+       .keys_heads_first = true},
+  };
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Layer& layer : layers) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), text_of(layer)));
+      expect_reference("attention_q8rs", with_int8_keys(request_of(layer, dtype)), kEverythingAsAsked);
+    }
+  }
+}
+
+TEST_F(AttentionTest, OfInt8OfNothing) {
+  for (const Layer& layer :
+       {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}, {.keys = 0}})
+    expect_reference("attention_q8rs", with_int8_keys(request_of(layer, DType::f32)), kEverythingAsAsked);
+}
+
+// A scale that is not finite counts as NaN: the rows that have the key, or the value, are NaN. Scales from the last key
+// on are not read.
+TEST_F(AttentionTest, OfInt8WithSpecialScales) {
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const double special : {0.0, kNan, kInf, -kInf}) {
+      for (const int64_t part : {0, 1}) {
+        Request request = with_int8_keys(request_of({.batches = 2, .queries = 3, .keys = 150, .lengths = {100, 7}}, dtype));
+        HostTensor& scales = request.inputs.at("scales");
+        set_element(scales, 2 * 5 + part, special);
+        for (int64_t key = 100; key < 150; ++key) set_element(scales, 2 * key + part, kNan);
+        for (int64_t key = 157; key < 300; ++key) set_element(scales, 2 * key + part, kNan);
+        SCOPED_TRACE(fmt::format("{} {} {}", name(dtype), special, part));
+        expect_reference("attention_q8rs", request, kEverythingAsAsked);
+      }
+    }
+  }
 }
 
 std::string said(const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); }

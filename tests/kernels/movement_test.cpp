@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // permute, slice, expand, pad, gather and gather_elements on every kernel, bit-exact.
+#include <cmath>
+#include <limits>
+
 #include "operators.h"
 #include "strided_copy.h"
 #include "tests/kernels/kernel_test.h"
@@ -245,6 +248,64 @@ TEST_F(MovementTest, CacheWriteInPlace) {
       EXPECT_TRUE(on_device.executor.download(on.at("key_cache"))->data == expected.at("keys").data);
       EXPECT_TRUE(on_device.executor.download(on.at("value_cache"))->data == expected.at("values").data);
       EXPECT_TRUE(on_device.executor.download(lengths)->data == expected.at("lengths").data);
+    }
+  }
+}
+
+// ---- cache_write_q8rs -----------------------------------------------------------------------------------------------
+
+// The int8 caches of a request, with scales.
+Request quantized_caches(Request request) {
+  for (const char* cache : {"key_cache", "value_cache"}) {
+    HostTensor& tensor = request.inputs.at(cache);
+    tensor = Random(5).integers(DType::i8, tensor.shape, -127, 127);
+  }
+  Shape scales = request.inputs.at("key_cache").shape;
+  scales.back() = 2;
+  request.inputs["scale_cache"] = Random(6).reals(DType::f32, scales, 0, 2);
+  return request;
+}
+
+TEST_F(MovementTest, Int8CacheWrite) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const CacheCase& it : kCaches) {
+      SCOPED_TRACE(
+          fmt::format("{} {} of {} rows, {} and {} wide", name(dtype), it.rows, it.capacity, it.width, it.value_width));
+      expect_reference("cache_write_q8rs", quantized_caches(cache_request(it, dtype)), kEverythingAsAsked);
+    }
+  }
+}
+
+// Rows of zeros, of numbers next to the least normal one, with NaN and infinities, and of the largest numbers; ties.
+TEST_F(MovementTest, Int8CacheWriteOfSpecialRows) {
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> rows = {0,     -0.0,    0,    0,  1e-45,    -1e-40,   1e-39,  0,       1.5e-36, -1.4e-36,
+                                    1e-38, 1.2e-38, kNan, 1,  -2,       3,        1,      kInf,    -2,      3,
+                                    -kInf, 0,       0,    0,  3.4e38,   -3.4e38,  1.7e38, 1e30,    127,     0.5,
+                                    1.5,   -2.5,    254,  -1, 253.0001, -252.999, 1e-320, 0x1p-24, -1,      1};
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    Request request = quantized_caches(cache_request({1, 1, 10, 10, 4, 4, {9}}, dtype));
+    request.inputs["key"] = testing::tensor_of(dtype, {1, 10, 1, 4}, rows);
+    request.inputs["value"] = testing::tensor_of(dtype, {1, 10, 1, 4}, std::vector<double>(rows.rbegin(), rows.rend()));
+    expect_reference("cache_write_q8rs", request, kEverythingAsAsked);
+  }
+}
+
+// What docs/movement.md says of the distance from a quantized element.
+TEST(Int8CacheReference, IsWithinHalfAScale) {
+  for (const double size : {1e-37, 1e-30, 1.0, 3e4, 3e38}) {
+    Request request = quantized_caches(cache_request({1, 2, 64, 64, 33, 33, {63}}, DType::f32));
+    request.inputs["key"] = Random(7).reals(DType::f32, {1, 64, 2, 33}, -size, size);
+    const Tensors written = reference::find("cache_write_q8rs")(request);
+    for (int64_t row = 0; row < 128; ++row) {
+      const int64_t place = row % 2 * 64 + row / 2;
+      const double scale = element(written.at("scales"), 2 * place);
+      for (int64_t d = 0; d < 33; ++d) {
+        const double x = element(request.inputs.at("key"), row * 33 + d);
+        const double back = scale * element(written.at("keys"), place * 33 + d);
+        const double bound = scale == 0 ? 127 * 0x1p-126 : scale * (0.5 + 0x1p-15) + 0x1p-126;
+        EXPECT_LE(std::abs(x - back), bound) << size << " " << row << " " << d;
+      }
     }
   }
 }

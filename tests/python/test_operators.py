@@ -246,8 +246,27 @@ def attention_rows():
     written = [cache.copy() for cache in caches]
     for cache, rows in zip(written, new):
         cache[:, :, 3] = rows[:, 0]
+    scales = np.abs(reals(2, 5, 4, 2)).astype(np.float32)
+    packed = [codes(2, 5, 4, 16), codes(2, 5, 4, 16)]
+    plain = [f64(rows) * f64(scales[..., i : i + 1]) for i, rows in enumerate(packed)]
+    # The new rows are integers, and the greatest of each is 127: so scales are 1.
+    int8_caches, whole = [codes(1, 2, 6, 8), codes(1, 2, 6, 8)], [codes(1, 1, 2, 8, least=-127), codes(1, 1, 2, 8, least=-127)]
+    for rows in whole:
+        rows[..., 0] = 127
+    int8_written, scale_cache = [cache.copy() for cache in int8_caches], reals(1, 2, 6, 2)
+    written_scales = scale_cache.copy()
+    written_scales[:, :, 3] = 1
+    for cache, rows in zip(int8_written, whole):
+        cache[:, :, 3] = rows[:, 0]
+    int8_caches = {"key_cache": int8_caches[0], "value_cache": int8_caches[1], "scale_cache": scale_cache,
+                   "last": np.array([3], np.int32)}
+    whole = [rows.astype(np.float32) for rows in whole]
     return [
         ("attention", {"query": query, "key": key, "value": value}, {}, attended(query, key, value)),
+        ("attention_q8rs", {"query": query, "key": packed[0], "value": packed[1], "scales": scales}, {},
+         attended(query, *plain)),
+        ("cache_write_q8rs", {**int8_caches, "key": whole[0], "value": whole[1]}, {},
+         (*int8_written, written_scales, np.array([4]))),
         ("rotary_embedding", {"input": query, "cos": cos, "sin": sin}, {}, rotated(f64(query), cos, sin)),
         ("cache_write", {"key_cache": caches[0], "value_cache": caches[1], "key": new[0], "value": new[1],
                          "last": np.array([3], np.int32)}, {}, (*written, np.array([4])))]

@@ -248,6 +248,14 @@ class TestGenerator(unittest.TestCase):
         drawn = list(generator.stream(self.PROMPTS[0], max_tokens=6, top_k=8, temperature=2, seed=7))
         self.assertEqual(generator.generate(self.PROMPTS[:1], 6, top_k=8, temperature=2, seed=7), [drawn])
 
+    def test_an_int8_cache(self):
+        generator = qgen.Generator(self.FILE, capacity=10, cache="int8")
+        tokens = generator.generate(self.PROMPTS, max_tokens=6)
+        self.assertEqual(tokens, generator.generate(self.PROMPTS, max_tokens=6))
+        self.assertEqual([row[:1] for row in tokens], [row[:1] for row in self.TOKENS])
+        with self.assertRaises(ValueError) as caught: qgen.Generator(self.FILE, cache="int4")
+        self.assertEqual(str(caught.exception), "cache is 'int4', and must be one of model, int8")
+
     def test_a_full_cache(self):
         generator = qgen.Generator(self.FILE, capacity=6)
         with self.assertRaises(qgen.InvalidArgument) as caught:

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "common/stopwatch.h"
+#include "runtime/models/graph/int8_caches.h"
 #include "runtime/models/graph/picked_rows.h"
 
 namespace qgen::graph {
@@ -71,7 +72,8 @@ Done check_names(const Graph& graph, const LanguageNames& names) {
 Done check_positions(const Graph& graph, const Inferred& inferred, int64_t capacity) {
   for (const Node& node : graph.nodes) {
     const auto cos = std::ranges::find(node.inputs, "cos", &Port::operand);
-    if ((node.op != "rotary_embedding" && node.op != "rotary_cache_write") || cos == node.inputs.end()) continue;
+    if ((node.op != "rotary_embedding" && !node.op.starts_with("rotary_cache_write")) || cos == node.inputs.end())
+      continue;
     const Shape& table = inferred.values[cos->value].shape;
     if (table.size() == 2 && table[0] < capacity)
       return refused(fmt::format("the capacity is {} tokens, and node '{}' has angles for {} positions", capacity,
@@ -106,6 +108,9 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
                                                        const GeneratorOptions& options) {
   if (options.capacity < 1) return refused(fmt::format("the capacity is {}, and must be above 0", options.capacity));
   if (Done known = check_names(graph, options.names); !known) return known.error();
+  if (options.cache == Cache::int8) {
+    if (Done made = make_caches_int8(graph); !made) return made.error();
+  }
   const auto logits = std::ranges::find(graph.outputs, options.names.logits, &Named::name);
   if (logits == graph.outputs.end()) return refused(fmt::format("the model has no output '{}'", options.names.logits));
   const auto inferred = infer(graph, operators, shapes_of_inputs(graph, options, 1, 1));

@@ -33,8 +33,14 @@ struct LanguageNames {
   std::string logits = "logits";           // f32 or f16 [B, S, V]
 };
 
+enum class Cache {
+  of_model,  // f32 or f16
+  int8,      // with a scale for each head and token (int8_caches.h)
+};
+
 struct GeneratorOptions {
   int64_t capacity = 2048;
+  Cache cache = Cache::of_model;
   LanguageNames names = {};
   OnProgress on_progress = {};
 };
@@ -63,7 +69,7 @@ using OnToken = std::function<bool(size_t sequence, int32_t token)>;
 class Generator {
  public:
   // `context` and `operators` must outlive it. Errors: an input or output that is no language model's, logits of another
-  // rank than 3, no states, a capacity past the model's rotary tables.
+  // rank than 3, no states, a capacity past the model's rotary tables, states that cannot be int8.
   static Expected<std::unique_ptr<Generator>> create(Context& context, OperatorEntries operators, Graph graph,
                                                      const GeneratorOptions& options);
 

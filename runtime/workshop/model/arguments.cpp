@@ -152,6 +152,11 @@ void add_generate(CLI::App& app, Arguments& arguments) {
              "the most new tokens of each sequence (64)");
   add_number(*generate, "--capacity", generation.capacity, {1, 1 << 24, "tokens"},
              "the room of the caches for each sequence; else what the prompts and the new tokens need");
+  generate->add_option("--cache", generation.cache, "the caches: of the model's type, or int8 (model)")
+      ->transform(CLI::Transformer(
+          std::map<std::string, graph::Cache>{{"model", graph::Cache::of_model}, {"int8", graph::Cache::int8}}))
+      ->transform(one_of_words({"model", "int8"}))
+      ->option_text("TYPE");
   generate->add_option("--end", generation.end_tokens, "a token that ends a sequence, or several: 1,2")
       ->allow_extra_args(false)
       ->option_text("TOKENS ...");

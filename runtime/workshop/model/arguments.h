@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/engine/profiles/mask_text.h"
-#include "runtime/models/graph/sampling.h"
+#include "runtime/models/graph/generator.h"
 #include "runtime/workshop/model/calibrate.h"
 
 namespace qgen::model {
@@ -57,6 +57,7 @@ struct Arguments {
     std::vector<std::string> end_tokens;
     size_t most_tokens = 64;
     std::optional<int64_t> capacity;  // nullopt: what the prompts and the new tokens need
+    graph::Cache cache = graph::Cache::of_model;
     size_t prompt_rows = 0;
     graph::Sampling sampling;
   } generation;  // of generate

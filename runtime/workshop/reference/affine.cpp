@@ -158,4 +158,25 @@ QparamsTensors choose_qparams_affine(const HostTensor& input, const Shape& block
   return result;
 }
 
+QuantizedRows quantized_rows(const HostTensor& reals) {
+  constexpr IntegerBounds kCodes{-127, 127};
+  const int64_t width = reals.shape.back();
+  QuantizedRows rows{zeros(DType::i8, reals.shape), zeros(DType::f32, {reals.shape.begin(), reals.shape.end() - 1})};
+  for (int64_t row = 0; row < element_count(rows.scales.shape); ++row) {
+    float greatest = 0;
+    bool is_finite = true;
+    for (int64_t i = row * width; i < (row + 1) * width; ++i) {
+      const float x = std::abs(real_element(reals, i));
+      is_finite = is_finite && std::isfinite(x);
+      greatest = std::max(greatest, x);
+    }
+    const float scale = is_finite ? quotient(greatest, 127) : std::numeric_limits<float>::quiet_NaN();
+    rows.scales.as<float>()[row] = scale;
+    if (!is_finite || scale == 0) continue;
+    for (int64_t i = row * width; i < (row + 1) * width; ++i)
+      set_element(rows.codes, i, quantize(real_element(reals, i), scale, 0, kCodes));
+  }
+  return rows;
+}
+
 }  // namespace qgen::reference

@@ -44,4 +44,10 @@ struct QparamsTensors {
 QparamsTensors choose_qparams_affine(const HostTensor& input, const Shape& block, MappingType mapping,
                                      IntegerBounds bounds, float eps);
 
+// Rows, which are the last dimension, as an int8 cache has them (docs/movement.md): a scale for each, and integers.
+struct QuantizedRows {
+  HostTensor codes, scales;  // the scales without the last dimension
+};
+QuantizedRows quantized_rows(const HostTensor& reals);
+
 }  // namespace qgen::reference

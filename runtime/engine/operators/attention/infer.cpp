@@ -8,8 +8,10 @@
 #include <cmath>
 
 #include "attention.h"
+#include "attention_q8rs.h"
 #include "operators.h"
 #include "rotary_cache_write.h"
+#include "rotary_cache_write_q8rs.h"
 #include "rotary_embedding.h"
 #include "runtime/engine/calls/placement.h"
 #include "vocabulary/integer.h"
@@ -88,8 +90,9 @@ Expected<Call> infer(const RotaryEmbeddingInputs<Described>& inputs, const Rotar
 
 namespace {
 
-// Of heads [B, S, X, D] and the caches: where the keys and values come from, and whether that is possible.
-Expected<int64_t> query_heads(const RotaryCacheWriteInputs<Described>& inputs) {
+// Of heads [B, S, X, D] and the caches: how many are queries, if the keys and values can be found.
+template <typename Inputs>
+Expected<int64_t> query_heads(const Inputs& inputs) {
   const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache;
   const int64_t heads = query.shape[2], key_heads = key_cache.shape[1];
   if (inputs.key.has_value() != inputs.value.has_value())
@@ -102,12 +105,14 @@ Expected<int64_t> query_heads(const RotaryCacheWriteInputs<Described>& inputs) {
                  "without key and value, query has the heads of queries, keys and values");
 }
 
-Done check_dtypes(const RotaryCacheWriteInputs<Described>& inputs) {
+template <typename Inputs>
+Done check_dtypes(const Inputs& inputs) {
   const TensorDesc& query = inputs.query;
-  for (const auto& [name, given] : {std::pair{"key_cache", &inputs.key_cache},
-                                    {"value_cache", &inputs.value_cache},
-                                    {"cos", &inputs.cos},
-                                    {"sin", &inputs.sin}}) {
+  std::vector<std::pair<std::string_view, const Required<TensorDesc>*>> tensors{{"cos", &inputs.cos},
+                                                                                {"sin", &inputs.sin}};
+  if constexpr (std::is_same_v<Inputs, RotaryCacheWriteInputs<Described>>)
+    tensors.insert(tensors.begin(), {{"key_cache", &inputs.key_cache}, {"value_cache", &inputs.value_cache}});
+  for (const auto& [name, given] : tensors) {
     if (Done like = check_dtype(name, *given, "query", query); !like) return like;
   }
   for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
@@ -117,20 +122,30 @@ Done check_dtypes(const RotaryCacheWriteInputs<Described>& inputs) {
   return std::monostate{};
 }
 
-}  // namespace
-
-Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const RotaryCacheWriteAttributes& attributes) {
-  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &cos = inputs.cos;
+// How many heads are queries.
+template <typename Inputs>
+Expected<int64_t> checked(const Inputs& inputs) {
   if (Done same = check_dtypes(inputs); !same) return same.error();
-  const auto heads = query_heads(inputs);
+  auto heads = query_heads(inputs);
   if (!heads) return heads.error();
-  const int64_t batches = query.shape[0], rows = query.shape[1], width = query.shape[3];
-  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2], angles = cos.shape[1];
+  const int64_t rows = inputs.query->shape[1], width = inputs.query->shape[3];
+  const int64_t capacity = inputs.key_cache->shape[2], angles = inputs.cos->shape[1];
   if (rows > capacity)
     return refused(fmt::format("there are {} new rows, and the cache has room for {}", rows, capacity));
   if (angles > width / 2)
     return refused(fmt::format("cos has {} angles, and a head has {} elements", angles, width),
                    "an angle rotates two elements");
+  return heads;
+}
+
+}  // namespace
+
+Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const RotaryCacheWriteAttributes& attributes) {
+  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &cos = inputs.cos;
+  const auto heads = checked(inputs);
+  if (!heads) return heads.error();
+  const int64_t batches = query.shape[0], rows = query.shape[1], width = query.shape[3];
+  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2], angles = cos.shape[1];
   const TensorDesc rotated{query.dtype, {batches, rows, *heads, width}};
   const int64_t half_width = (width + 1) / 2;
   const int64_t visited = batches * key_heads * (attributes.only_new ? rows : capacity);
@@ -170,6 +185,50 @@ Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const Rota
                             .lengths = TensorDesc{DType::i32, {batches}}});
 }
 
+Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
+                     const RotaryCacheWriteQ8rsAttributes& attributes) {
+  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &cos = inputs.cos;
+  const auto heads = checked(inputs);
+  if (!heads) return heads.error();
+  const int64_t batches = query.shape[0], rows = query.shape[1], width = query.shape[3];
+  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2], angles = cos.shape[1];
+  const TensorDesc rotated{query.dtype, {batches, rows, *heads, width}};
+  const int64_t query_lines = element_count(rotated.shape) > 0 ? batches * rows * *heads : 0;
+  const int64_t lines = batches * key_heads * (attributes.only_new ? rows : capacity);
+  const bool is_empty = query_lines == 0 && lines == 0;  // a side may be past 32 bits
+  const rotary_cache_write_q8rs::Problem fields{
+      .batches = u32(batches),
+      .heads = is_empty ? 1 : u32(*heads),
+      .key_heads = is_empty ? 1 : u32(key_heads),
+      .row_heads = is_empty ? 1 : u32(query.shape[2]),
+      .capacity = u32(capacity),
+      .rows = u32(rows),
+      .width = is_empty ? 1 : u32(width),
+      .half_width = is_empty ? 1 : u32((width + 1) / 2),
+      .angles = is_empty ? 0 : u32(angles),
+      .table_rows = is_empty || angles == 0 ? 0 : u32(cos.shape[0]),
+      .query_lines = u32(query_lines),
+      .lines = u32(lines),
+      .is_packed = inputs.key ? 0u : 1u,
+      .interleaved = attributes.interleaved ? 1u : 0u,
+      .only_new = attributes.only_new ? 1u : 0u,
+  };
+  return make_call(fields, {.query = query,
+                            .key = inputs.key,
+                            .value = inputs.value,
+                            .key_cache = key_cache,
+                            .value_cache = inputs.value_cache,
+                            .scale_cache = inputs.scale_cache,
+                            .cos = cos,
+                            .sin = inputs.sin,
+                            .last = inputs.last,
+                            .rotated = rotated,
+                            .keys = TensorDesc{DType::i8, key_cache.shape},
+                            .values = TensorDesc{DType::i8, key_cache.shape},
+                            .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
+                            .lengths = TensorDesc{DType::i32, {batches}}});
+}
+
 // ---- attention ------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -202,12 +261,15 @@ Expected<std::array<uint32_t, 4>> mask_strides_of(const Shape& mask, const Shape
                  "each dimension of the mask must be 1 or equal the scores' dimension");
 }
 
-}  // namespace
+struct LayerAndOutput {
+  fields::AttentionLayer layer;
+  TensorDesc output;
+};
 
-Expected<Call> infer(const AttentionInputs<Described>& inputs, const AttentionAttributes& attributes) {
+// Of attention, whatever the dtype of its keys and values.
+template <typename Inputs, typename Attributes>
+Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attributes) {
   const TensorDesc &query = inputs.query, &key = inputs.key, &value = inputs.value;
-  if (Done like = check_dtype("key", key, "query", query); !like) return like.error();
-  if (Done like = check_dtype("value", value, "query", query); !like) return like.error();
   if (inputs.mask) {
     if (Done like = check_dtype("mask", *inputs.mask, "query", query); !like) return like.error();
   }
@@ -238,35 +300,57 @@ Expected<Call> infer(const AttentionInputs<Described>& inputs, const AttentionAt
   const bool is_empty = element_count(shape) == 0;  // a side may be past 32 bits
   const int64_t group = is_empty ? 1 : of_query.heads / of_key.heads;
   const double root = 1 / std::sqrt(static_cast<double>(of_query.width));
-  const attention::Problem fields{
-      .attention_layer = {
-          .batches = is_empty ? 0 : u32(of_query.batches),
-          .key_heads = is_empty ? 0 : u32(of_key.heads),
-          .group = u32(group),
-          .rows = is_empty ? 0 : u32(group * of_query.rows),
-          .queries = is_empty ? 0 : u32(of_query.rows),
-          .keys = is_empty ? 0 : u32(of_key.rows),
-          .width = u32(of_query.width),
-          .value_width = u32(of_value.width),
-          .query_strides = of_query.strides,
-          .key_strides = of_key.strides,
-          .value_strides = of_value.strides,
-          .output_strides = of_output.strides,
-          .mask_strides = mask_strides,
-          .scale = static_cast<float>(attributes.scale.value_or(of_query.width == 0 ? 1.0 : root)),
-          .softcap = static_cast<float>(attributes.softcap),
-          .window = u32(attributes.window),
-          .causal = attributes.causal,
-          .has_softcap = attributes.softcap > 0 ? 1u : 0u,
-          .has_mask = inputs.mask ? 1u : 0u,
-          .has_lengths = inputs.key_lengths ? 1u : 0u,
-      }};
-  return make_call(fields, {.query = query,
-                            .key = key,
-                            .value = value,
-                            .mask = inputs.mask,
-                            .key_lengths = inputs.key_lengths,
-                            .output = output});
+  const fields::AttentionLayer layer{
+      .batches = is_empty ? 0 : u32(of_query.batches),
+      .key_heads = is_empty ? 0 : u32(of_key.heads),
+      .group = u32(group),
+      .rows = is_empty ? 0 : u32(group * of_query.rows),
+      .queries = is_empty ? 0 : u32(of_query.rows),
+      .keys = is_empty ? 0 : u32(of_key.rows),
+      .width = u32(of_query.width),
+      .value_width = u32(of_value.width),
+      .query_strides = of_query.strides,
+      .key_strides = of_key.strides,
+      .value_strides = of_value.strides,
+      .output_strides = of_output.strides,
+      .mask_strides = mask_strides,
+      .scale = static_cast<float>(attributes.scale.value_or(of_query.width == 0 ? 1.0 : root)),
+      .softcap = static_cast<float>(attributes.softcap),
+      .window = u32(attributes.window),
+      .causal = attributes.causal,
+      .has_softcap = attributes.softcap > 0 ? 1u : 0u,
+      .has_mask = inputs.mask ? 1u : 0u,
+      .has_lengths = inputs.key_lengths ? 1u : 0u,
+  };
+  return LayerAndOutput{layer, output};
+}
+
+}  // namespace
+
+Expected<Call> infer(const AttentionInputs<Described>& inputs, const AttentionAttributes& attributes) {
+  for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
+    if (Done like = check_dtype(name, *given, "query", inputs.query); !like) return like.error();
+  }
+  const auto of = layer_of(inputs, attributes);
+  if (!of) return of.error();
+  return make_call(attention::Problem{.attention_layer = of->layer}, {.query = inputs.query,
+                                                                      .key = inputs.key,
+                                                                      .value = inputs.value,
+                                                                      .mask = inputs.mask,
+                                                                      .key_lengths = inputs.key_lengths,
+                                                                      .output = of->output});
+}
+
+Expected<Call> infer(const AttentionQ8rsInputs<Described>& inputs, const AttentionQ8rsAttributes& attributes) {
+  const auto of = layer_of(inputs, attributes);
+  if (!of) return of.error();
+  return make_call(attention_q8rs::Problem{.attention_layer = of->layer}, {.query = inputs.query,
+                                                                           .key = inputs.key,
+                                                                           .value = inputs.value,
+                                                                           .scales = inputs.scales,
+                                                                           .mask = inputs.mask,
+                                                                           .key_lengths = inputs.key_lengths,
+                                                                           .output = of->output});
 }
 
 }  // namespace qgen::generated::operators

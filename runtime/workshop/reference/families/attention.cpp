@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "runtime/engine/calls/attributes.h"
+#include "runtime/workshop/reference/float32.h"
 #include "runtime/workshop/reference/rows.h"
 
 namespace qgen::reference {
@@ -45,34 +46,41 @@ int64_t table_row(const Request& request, int64_t batch, int64_t place, int64_t 
   return row >= 0 && row < cos.shape[0] ? row : -1;
 }
 
-Answer rotary_embedding(const Request& request) {
+// visit(first, second, cos, sin) with the places of each pair that is rotated.
+template <typename Visit>
+void for_each_pair(const Request& request, Visit visit) {
   const HostTensor &input = request.inputs.at("input"), &cos = request.inputs.at("cos"),
                    &sin = request.inputs.at("sin");
   const bool is_interleaved = attribute<bool>(request, "interleaved");
   const bool is_heads_first = attribute<bool>(request, "heads_first");
   const int64_t width = input.shape[3], angles = cos.shape.back(), count = element_count(input.shape);
   const int64_t sequence = input.shape[is_heads_first ? 2 : 1];
-  Exact exact;
-  for (int64_t i = 0; i < count; ++i) exact.values.push_back(element(input, i));
-  exact.bounds.assign(exact.values.size(), 0);
   for (int64_t row = 0; row * width < count; ++row) {
     const int64_t batch = row / (input.shape[1] * input.shape[2]);
     const int64_t place = is_heads_first ? row % sequence : row / input.shape[2] % sequence;
     const int64_t of_table = table_row(request, batch, place, sequence);
     for (int64_t pair = 0; pair < angles; ++pair) {
       const int64_t first = row * width + (is_interleaved ? 2 * pair : pair);
-      const int64_t second = first + (is_interleaved ? 1 : angles);
-      const double x = element(input, first), other = element(input, second);
-      const double c = of_table < 0 ? 0 : element(cos, of_table * angles + pair);
-      const double s = of_table < 0 ? 0 : element(sin, of_table * angles + pair);
-      const auto set = [&](int64_t at, double a, double b) {
-        exact.values[static_cast<size_t>(at)] = a + b;
-        exact.bounds[static_cast<size_t>(at)] = roundings(2) * (std::abs(a) + std::abs(b)) + 3 * kLost;
-      };
-      set(first, x * c, -other * s);
-      set(second, other * c, x * s);
+      visit(first, first + (is_interleaved ? 1 : angles), of_table < 0 ? 0 : element(cos, of_table * angles + pair),
+            of_table < 0 ? 0 : element(sin, of_table * angles + pair));
     }
   }
+}
+
+Answer rotary_embedding(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  Exact exact;
+  for (int64_t i = 0; i < element_count(input.shape); ++i) exact.values.push_back(element(input, i));
+  exact.bounds.assign(exact.values.size(), 0);
+  for_each_pair(request, [&](int64_t first, int64_t second, double c, double s) {
+    const double x = element(input, first), other = element(input, second);
+    const auto set = [&](int64_t at, double a, double b) {
+      exact.values[static_cast<size_t>(at)] = a + b;
+      exact.bounds[static_cast<size_t>(at)] = roundings(2) * (std::abs(a) + std::abs(b)) + 3 * kLost;
+    };
+    set(first, x * c, -other * s);
+    set(second, other * c, x * s);
+  });
   return answer_of(input, input.shape, std::move(exact));
 }
 
@@ -87,14 +95,37 @@ HostTensor heads_of(const HostTensor& all, int64_t from, int64_t count) {
   return part;
 }
 
+Request rotation_by_last(const Request& request, const HostTensor& heads) {
+  return {.inputs = {{"input", heads},
+                     {"cos", request.inputs.at("cos")},
+                     {"sin", request.inputs.at("sin")},
+                     {"positions", request.inputs.at("last")}},
+          .attributes = {
+              {"interleaved", attribute<bool>(request, "interleaved")}, {"heads_first", false}, {"from_last", true}}};
+}
+
 Answer rotated_by_last(const Request& request, const HostTensor& heads) {
-  return rotary_embedding(
-      {.inputs = {{"input", heads},
-                  {"cos", request.inputs.at("cos")},
-                  {"sin", request.inputs.at("sin")},
-                  {"positions", request.inputs.at("last")}},
-       .attributes = {
-           {"interleaved", attribute<bool>(request, "interleaved")}, {"heads_first", false}, {"from_last", true}}});
+  return rotary_embedding(rotation_by_last(request, heads));
+}
+
+// In the f32 arithmetic of docs/affine.md, so that the integers that are made of them are exact.
+HostTensor rotated_floats(const Request& request, const HostTensor& heads) {
+  HostTensor rotated = zeros(DType::f32, heads.shape);
+  const auto floats = rotated.as<float>();
+  for (int64_t i = 0; i < element_count(heads.shape); ++i) floats[i] = static_cast<float>(element(heads, i));
+  for_each_pair(rotation_by_last(request, heads), [&](int64_t first, int64_t second, double cos, double sin) {
+    const auto c = static_cast<float>(cos), s = static_cast<float>(sin);
+    const float x = floats[first], other = floats[second];
+    floats[first] = flushed(product(x, c) - product(other, s));
+    floats[second] = flushed(product(other, c) + product(x, s));
+  });
+  return rotated;
+}
+
+// The rows of heads in `operand`, or heads [from, from + count) of the query.
+HostTensor new_rows(const Request& request, const char* operand, int64_t from, int64_t count) {
+  const HostTensor* given = find_input(request, operand);
+  return given ? *given : heads_of(request.inputs.at("query"), from, count);
 }
 
 // The cache with the new rows [B, S, M, D] in it, from `firsts` on in each batch.
@@ -115,8 +146,8 @@ Exact with_rows(const HostTensor& cache, const Exact& rows, const Shape& shape, 
 
 Answer rotary_cache_write(const Request& request) {
   const HostTensor &query = request.inputs.at("query"), &key_cache = request.inputs.at("key_cache");
-  const HostTensor *key = find_input(request, "key"), *value = find_input(request, "value");
-  const int64_t key_heads = key_cache.shape[1], heads = query.shape[2] - (key ? 0 : 2 * key_heads);
+  const int64_t key_heads = key_cache.shape[1];
+  const int64_t heads = query.shape[2] - (find_input(request, "key") ? 0 : 2 * key_heads);
   const int64_t rows = query.shape[1], batches = query.shape[0];
   HostTensor lengths = zeros(DType::i32, {batches});
   std::vector<int64_t> firsts;
@@ -125,8 +156,8 @@ Answer rotary_cache_write(const Request& request) {
     firsts.push_back(std::max<int64_t>(last, std::max<int64_t>(rows - 1, 0)) - (rows - 1));
     set_element(lengths, batch, static_cast<double>(std::min(firsts.back() + rows, key_cache.shape[2])));
   }
-  const HostTensor new_keys = key ? *key : heads_of(query, heads, key_heads);
-  const HostTensor new_values = value ? *value : heads_of(query, heads + key_heads, key_heads);
+  const HostTensor new_keys = new_rows(request, "key", heads, key_heads);
+  const HostTensor new_values = new_rows(request, "value", heads + key_heads, key_heads);
   Exact moved;
   for (int64_t i = 0; i < element_count(new_values.shape); ++i) moved.values.push_back(element(new_values, i));
   moved.bounds.assign(moved.values.size(), 0);
@@ -146,6 +177,20 @@ Answer rotary_cache_write(const Request& request) {
   return answer;
 }
 
+Answer rotary_cache_write_q8rs(const Request& request) {
+  const HostTensor &query = request.inputs.at("query"), &key_cache = request.inputs.at("key_cache");
+  const int64_t key_heads = key_cache.shape[1];
+  const int64_t heads = query.shape[2] - (find_input(request, "key") ? 0 : 2 * key_heads);
+  Request write{.inputs = request.inputs};
+  write.inputs["key"] = rotated_floats(request, new_rows(request, "key", heads, key_heads));
+  write.inputs["value"] = new_rows(request, "value", heads + key_heads, key_heads);
+  Answer rotated = rotated_by_last(request, heads_of(query, 0, heads));
+  Answer answer{.outputs = find("cache_write_q8rs")(write)};
+  answer.outputs.emplace("rotated", std::move(rotated.outputs.at("output")));
+  answer.exact.emplace("rotated", std::move(rotated.exact.at("output")));
+  return answer;
+}
+
 // ---- attention ------------------------------------------------------------------------------------------------------
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -155,6 +200,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 struct Heads {
   const HostTensor& tensor;
   bool is_heads_first;
+  const HostTensor* scales = nullptr;  // of int8 rows: [..., 2], the scale of a row at `part`
+  int64_t part = 0;
 
   int64_t rows() const { return tensor.shape[is_heads_first ? 2 : 1]; }
   int64_t heads() const { return tensor.shape[is_heads_first ? 1 : 2]; }
@@ -164,8 +211,14 @@ struct Heads {
     const int64_t outer = is_heads_first ? head : row, inner = is_heads_first ? row : head;
     return (batch * tensor.shape[1] + outer) * tensor.shape[2] + inner;
   }
+  // Of a row; 1 without scales.
+  double scale(int64_t batch, int64_t head, int64_t row) const {
+    if (!scales) return 1;
+    const double scale = element(*scales, 2 * place(batch, head, row) + part);
+    return std::isfinite(scale) ? scale : std::numeric_limits<double>::quiet_NaN();
+  }
   double at(int64_t batch, int64_t head, int64_t row, int64_t d) const {
-    return element(tensor, place(batch, head, row) * width() + d);
+    return element(tensor, place(batch, head, row) * width() + d) * scale(batch, head, row);
   }
 };
 
@@ -209,8 +262,9 @@ struct Attention {
 
   explicit Attention(const Request& request)
       : query{request.inputs.at("query"), attribute<bool>(request, "heads_first")},
-        key{request.inputs.at("key"), attribute<bool>(request, "keys_heads_first")},
-        value{request.inputs.at("value"), attribute<bool>(request, "keys_heads_first")},
+        key{request.inputs.at("key"), attribute<bool>(request, "keys_heads_first"), find_input(request, "scales"), 0},
+        value{request.inputs.at("value"), attribute<bool>(request, "keys_heads_first"), find_input(request, "scales"),
+              1},
         mask(find_input(request, "mask")),
         lengths(find_input(request, "key_lengths")),
         softcap(static_cast<double>(static_cast<float>(attribute<double>(request, "softcap")))),
@@ -234,14 +288,17 @@ struct Attention {
 
   Score score(int64_t batch, int64_t head, int64_t row, int64_t at) const {
     const int64_t key_head = head / (query.heads() / key.heads()), width = query.width();
+    const double unit = std::abs(key.scale(batch, key_head, at));
     double sum = 0, magnitudes = 0, lost = 0;
     for (int64_t d = 0; d < width; ++d) {
       const double q = query.at(batch, head, row, d), k = key.at(batch, key_head, at, d);
       sum += q * k;
       magnitudes += std::abs(q * k);
-      lost += 0x1p-126 * (std::abs(q) + std::abs(k) + 2);
+      // Without scales `key` has k itself, and else an integer.
+      const double beside = key.scales ? std::abs(q) * 128 + 1 : std::abs(q);
+      lost += 0x1p-126 * (beside + std::abs(k) + 2 * unit);
     }
-    const double steps = arithmetic.of_sum * static_cast<double>(width) + 2;
+    const double steps = arithmetic.of_sum * static_cast<double>(width) + (key.scales ? 3 : 2);
     Score score{sum * scale, (roundings(steps) * magnitudes + lost) * std::abs(scale) + kLost};
     if (softcap > 0) {
       score.value = softcap * std::tanh(score.value / softcap);
@@ -279,7 +336,9 @@ struct Attention {
     const auto count = static_cast<double>(scores.size());
     // Each block may have a greater score than those before it.
     const double blocks = std::ceil(count / arithmetic.block_keys) + 1;
-    const double steps = arithmetic.weight_steps + 3 * blocks + arithmetic.of_sum * count;
+    // A value's scale is a factor of its weight.
+    const double steps = arithmetic.weight_steps + 3 * blocks + arithmetic.of_sum * count + (value.scales ? 1 : 0);
+    const double lost = value.scales ? 0x1p-118 : kLost;
     std::vector<double> weights, errors;
     double total = 0, drift = 0;
     for (const Score& it : scores) {
@@ -300,7 +359,7 @@ struct Attention {
       for (size_t j = 0; j < weights.size(); ++j) {
         const double v = value.at(batch, key_head, begin + static_cast<int64_t>(j), e);
         sum += weights[j] * v;
-        error += errors[j] * std::abs(v) + kLost;
+        error += errors[j] * std::abs(v) + lost;
       }
       const double result = sum / total;
       const double whole = (error / total + std::abs(result) * of_total) / (1 - of_total);
@@ -328,7 +387,9 @@ Answer attention(const Request& request) {
 
 constexpr Row kRows[] = {
     exact_row<attention>("attention"),
+    exact_row<attention>("attention_q8rs"),
     exact_row<rotary_cache_write>("rotary_cache_write"),
+    exact_row<rotary_cache_write_q8rs>("rotary_cache_write_q8rs"),
     exact_row<rotary_embedding>("rotary_embedding"),
 };
 

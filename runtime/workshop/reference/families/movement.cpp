@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "runtime/engine/calls/attributes.h"
+#include "runtime/workshop/reference/affine.h"
 #include "runtime/workshop/reference/rows.h"
 #include "words.h"
 
@@ -194,24 +195,58 @@ HostTensor with_rows(HostTensor cache, const HostTensor& rows, const List& first
   return cache;
 }
 
-Tensors cache_write(const Request& request) {
-  const HostTensor &cache = request.inputs.at("key_cache"), &key = request.inputs.at("key");
-  const int64_t batches = cache.shape[0], rows = key.shape[1];
-  HostTensor lengths = zeros(DType::i32, {batches});
+// Where the new rows begin in each batch, and how many keys there are then.
+struct Placement {
   List firsts;
+  HostTensor lengths;
+};
+Placement placement_of(const Request& request) {
+  const HostTensor& cache = request.inputs.at("key_cache");
+  const int64_t batches = cache.shape[0], rows = request.inputs.at("key").shape[1];
+  Placement placement{{}, zeros(DType::i32, {batches})};
   for (int64_t batch = 0; batch < batches; ++batch) {
     const auto last = static_cast<int64_t>(element(request.inputs.at("last"), batch));
-    firsts.push_back(std::max<int64_t>(last, std::max<int64_t>(rows - 1, 0)) - (rows - 1));
-    set_element(lengths, batch, static_cast<double>(std::min(firsts.back() + rows, cache.shape[2])));
+    placement.firsts.push_back(std::max<int64_t>(last, std::max<int64_t>(rows - 1, 0)) - (rows - 1));
+    set_element(placement.lengths, batch,
+                static_cast<double>(std::min(placement.firsts.back() + rows, cache.shape[2])));
   }
-  return {{"keys", with_rows(cache, key, firsts)},
+  return placement;
+}
+
+Tensors cache_write(const Request& request) {
+  auto [firsts, lengths] = placement_of(request);
+  return {{"keys", with_rows(request.inputs.at("key_cache"), request.inputs.at("key"), firsts)},
           {"values", with_rows(request.inputs.at("value_cache"), request.inputs.at("value"), firsts)},
           {"lengths", std::move(lengths)}};
 }
 
+Tensors cache_write_q8rs(const Request& request) {
+  auto [firsts, lengths] = placement_of(request);
+  const QuantizedRows keys = quantized_rows(request.inputs.at("key"));
+  const QuantizedRows values = quantized_rows(request.inputs.at("value"));
+  Shape shape = keys.scales.shape;
+  shape.push_back(2);
+  HostTensor scales = zeros(DType::f32, shape);
+  for (int64_t i = 0; i < element_count(keys.scales.shape); ++i) {
+    move_element(scales, 2 * i, keys.scales, i);
+    move_element(scales, 2 * i + 1, values.scales, i);
+  }
+  return {{"keys", with_rows(request.inputs.at("key_cache"), keys.codes, firsts)},
+          {"values", with_rows(request.inputs.at("value_cache"), values.codes, firsts)},
+          {"scales", with_rows(request.inputs.at("scale_cache"), scales, firsts)},
+          {"lengths", std::move(lengths)}};
+}
+
 constexpr Row kRows[] = {
-    {"cache_write", cache_write}, {"concat", concat}, {"gather", gather},   {"gather_elements", gather_elements},
-    {"expand", expand},           {"pad", pad},       {"permute", permute}, {"slice", slice},
+    {"cache_write", cache_write},
+    {"cache_write_q8rs", cache_write_q8rs},
+    {"concat", concat},
+    {"gather", gather},
+    {"gather_elements", gather_elements},
+    {"expand", expand},
+    {"pad", pad},
+    {"permute", permute},
+    {"slice", slice},
 };
 
 }  // namespace

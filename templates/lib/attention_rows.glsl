@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The kernel of attention/attention.comp, whatever the dtype of keys and values.
+//
+//   KEY_ELEMENT, VALUE_ELEMENT   an element as a float
+//   KEY_PRODUCT                  the product with a key, of the product with its elements
+//   VALUE_WEIGHT                 the factor of the elements of a value, of the key's weight
+#extension GL_EXT_control_flow_attributes : require
+// The products of key `at` and the rows of queries.
+void multiply(uint at, inout float sums[kRows]) {
+$if wide
+  for (uint v = 0u; v < problem.width / kPerVector; ++v) {
+    float x[kPerVector];
+    unpack_vector(key_vectors[at / kPerVector + v], x);
+    [[unroll]] for (uint r = 0u; r < kRows; ++r) {
+      [[unroll]] for (uint i = 0u; i < kPerVector; ++i) sums[r] += x[i] * queries[r * kWidth + v * kPerVector + i];
+    }
+  }
+$else
+  for (uint d = 0u; d < problem.width; ++d) {
+    const float x = KEY_ELEMENT(at + d);
+    [[unroll]] for (uint r = 0u; r < kRows; ++r) sums[r] += x * queries[r * kWidth + d];
+  }
+$end
+}
+
+void main() {
+  const uint row_tiles = problem.rows / kRows + uint(problem.rows % kRows != 0u);
+  const uint index = workgroup_index();   // the same for all invocations, so that none misses a barrier
+  if (index >= row_tiles * problem.key_heads * problem.batches) return;
+  const uint first_row = index % row_tiles * kRows, matrix = index / row_tiles;
+  const uint key_head = matrix % problem.key_heads, batch = matrix / problem.key_heads;
+  const uint first_head = key_head * problem.group;
+  const uint here = gl_LocalInvocationIndex;
+
+  for (uint e = here; e < kRows * kWidth; e += kWorkgroup) {
+    const uint row = first_row + e / kWidth, d = e % kWidth;
+    float x = 0.0;
+    if (row < problem.rows && d < problem.width) {
+      x = real_of(uint(query_bits[batch * problem.query_strides[0] +
+                                  (first_head + row % problem.group) * problem.query_strides[1] +
+                                  row / problem.group * problem.query_strides[2] + d]));
+    }
+    queries[e] = x;
+  }
+
+  const int keys = keys_of_batch(batch);
+  const uint last_row = min(first_row + kRows, problem.rows) - 1u;
+  const int tile_begin = keys_of_query(int(first_row / problem.group), keys).x;
+  const int tile_end = keys_of_query(int(last_row / problem.group), keys).y;
+
+  float sums[kRows][kColumns];
+  [[unroll]] for (uint r = 0u; r < kRows; ++r) {
+    [[unroll]] for (uint n = 0u; n < kColumns; ++n) sums[r][n] = 0.0;
+  }
+  // Of the row that this invocation shares.
+  const uint own_row = here / kMembers, member = here % kMembers;
+  float greatest = minus_infinity(), total = 0.0;
+  barrier();
+
+  for (int block = tile_begin; block < tile_end; block += int(kWorkgroup)) {
+    const int key = block + int(here);
+    float products[kRows];
+    [[unroll]] for (uint r = 0u; r < kRows; ++r) products[r] = 0.0;
+    if (key < tile_end) {
+      multiply(batch * problem.key_strides[0] + key_head * problem.key_strides[1] + uint(key) * problem.key_strides[2],
+               products);
+    }
+    [[unroll]] for (uint r = 0u; r < kRows; ++r) {
+      const uint row = first_row + r;
+      const int query = int(row / problem.group);
+      const ivec2 of_row = keys_of_query(query, keys);
+      float score = minus_infinity();
+      if (row < problem.rows && key >= of_row.x && key < of_row.y) {
+        score = score_of(KEY_PRODUCT(products[r], batch, key_head, key), batch, first_head + row % problem.group, query,
+                         key);
+      }
+      scores[r * kWorkgroup + here] = score;
+    }
+    barrier();
+
+    float best = minus_infinity();
+    [[unroll]] for (uint i = 0u; i < kRows; ++i)
+      best = max(best, scores[own_row * kWorkgroup + i * kMembers + member]);
+    parts[here] = best;
+    barrier();
+    for (uint i = 0u; i < kMembers; ++i) best = max(best, parts[own_row * kMembers + i]);
+    best = max(best, greatest);
+    // A row that has seen only -infinity has added up nothing.
+    const bool is_empty = is_minus_infinity(best);
+    const float factor = is_empty || is_minus_infinity(greatest) ? 0.0 : weight_of(greatest - best);
+    greatest = best;
+    total *= factor;
+    [[unroll]] for (uint i = 0u; i < kRows; ++i) {
+      const uint at = own_row * kWorkgroup + i * kMembers + member;
+      const float score = scores[at];
+      const float weight = is_minus_infinity(score) ? 0.0 : weight_of(score - (is_empty ? 0.0 : best));
+      total += weight;
+      const int key = block + int(i * kMembers + member);
+      scores[at] = VALUE_WEIGHT(weight, batch, key_head, key, tile_end);
+    }
+    if (member == 0u) factors[own_row] = factor;
+    barrier();
+
+    const uint count = uint(min(tile_end - block, int(kWorkgroup)));
+    [[unroll]] for (uint n = 0u; n < kColumns; ++n) {
+      const uint column = n * kWorkgroup + here;
+      if (column >= problem.value_width) continue;
+      [[unroll]] for (uint r = 0u; r < kRows; ++r) sums[r][n] *= factors[r];
+      uint at = batch * problem.value_strides[0] + key_head * problem.value_strides[1] +
+                uint(block) * problem.value_strides[2] + column;
+      for (uint c = 0u; c < count; ++c) {
+        const float x = VALUE_ELEMENT(at);
+        at += problem.value_strides[2];
+        [[unroll]] for (uint r = 0u; r < kRows; ++r) sums[r][n] += scores[r * kWorkgroup + c] * x;
+      }
+    }
+    barrier();
+  }
+
+  parts[here] = total;
+  barrier();
+  if (member == 0u) {
+    float all = 0.0;
+    for (uint i = 0u; i < kMembers; ++i) all += parts[here + i];
+    factors[own_row] = all == 0.0 ? 0.0 : 1.0 / all;   // no key: zeros
+  }
+  barrier();
+  [[unroll]] for (uint n = 0u; n < kColumns; ++n) {
+    const uint column = n * kWorkgroup + here;
+    if (column >= problem.value_width) continue;
+    [[unroll]] for (uint r = 0u; r < kRows; ++r) {
+      const uint row = first_row + r;
+      if (row >= problem.rows) continue;
+      store(batch * problem.output_strides[0] + (first_head + row % problem.group) * problem.output_strides[1] +
+                row / problem.group * problem.output_strides[2] + column,
+            sums[r][n] * factors[r]);
+    }
+  }
+}
