@@ -159,8 +159,8 @@ TEST_F(AttentionTest, RotaryInt8CacheWrite) {
           SCOPED_TRACE(fmt::format("{} {} rows of {} and {} heads, {} wide{}{}", name(dtype), it.rows, it.heads,
                                    it.key_heads, it.width, is_packed ? ", packed" : "",
                                    is_interleaved ? ", interleaved" : ""));
-          expect_reference("rotary_cache_write_q8rs",
-                           with_int8_rows(request_of(it, dtype, is_packed, is_interleaved)), kEverythingAsAsked);
+          expect_reference("rotary_cache_write_q8rs", with_int8_rows(request_of(it, dtype, is_packed, is_interleaved)),
+                           kEverythingAsAsked);
         }
       }
     }
@@ -493,7 +493,8 @@ TEST_F(AttentionTest, OfInt8WithSpecialScales) {
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const double special : {0.0, kNan, kInf, -kInf}) {
       for (const int64_t part : {0, 1}) {
-        Request request = with_int8_keys(request_of({.batches = 2, .queries = 3, .keys = 150, .lengths = {100, 7}}, dtype));
+        Request request =
+            with_int8_keys(request_of({.batches = 2, .queries = 3, .keys = 150, .lengths = {100, 7}}, dtype));
         HostTensor& scales = request.inputs.at("scales");
         set_element(scales, 2 * 5 + part, special);
         for (int64_t key = 100; key < 150; ++key) set_element(scales, 2 * key + part, kNan);
