@@ -23,16 +23,16 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  table::data({"heads", FieldInfo::Kind::u32, offsetof(Problem, heads), 1}),
-  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, key_heads), 1},
-  table::data({"row_heads", FieldInfo::Kind::u32, offsetof(Problem, row_heads), 1}),
-  {"capacity", FieldInfo::Kind::u32, offsetof(Problem, capacity), 1},
-  table::data({"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1}),
-  {"width", FieldInfo::Kind::u32, offsetof(Problem, width), 1},
-  table::data({"half_width", FieldInfo::Kind::u32, offsetof(Problem, half_width), 1}),
-  table::data({"angles", FieldInfo::Kind::u32, offsetof(Problem, angles), 1}),
-  table::data({"table_rows", FieldInfo::Kind::u32, offsetof(Problem, table_rows), 1}),
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.batches), 1},
+  table::data({"heads", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.heads), 1}),
+  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.key_heads), 1},
+  table::data({"row_heads", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.row_heads), 1}),
+  {"capacity", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.capacity), 1},
+  table::data({"rows", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.rows), 1}),
+  {"width", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.width), 1},
+  table::data({"half_width", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.half_width), 1}),
+  table::data({"angles", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.angles), 1}),
+  table::data({"table_rows", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.table_rows), 1}),
   table::data({"query_pairs", FieldInfo::Kind::u32, offsetof(Problem, query_pairs), 1}),
   table::data({"key_pairs", FieldInfo::Kind::u32, offsetof(Problem, key_pairs), 1}),
   {"items", FieldInfo::Kind::u32, offsetof(Problem, items), 1},
@@ -101,8 +101,8 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.items) <= 2147483647,
-      Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.capacity) * Integer(problem.width)
-          <= 4294967295,
+      Integer(problem.rotary_cache.batches) * Integer(problem.rotary_cache.key_heads)
+          * Integer(problem.rotary_cache.capacity) * Integer(problem.rotary_cache.width) <= 4294967295,
   });
 }
 
@@ -201,11 +201,13 @@ constexpr BindingInfo bindings_0fcd45bb[] = {
   table::buffer(10, Operand::values, Access::write),
   table::buffer(11, Operand::lengths, Access::write),
 };
-constexpr BlockField push_constants_bef914f0[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 64}};
+constexpr BlockField push_constants_7a2dead4[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, rotary_cache.batches), 64},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_3037ca87 = {
+constexpr InterfaceInfo binds_5ead37ae = {
     .bindings = bindings_0fcd45bb,
-    .push_constants = push_constants_bef914f0,
+    .push_constants = push_constants_7a2dead4,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
@@ -217,9 +219,9 @@ enum Interface : uint16_t {
   uses_c76f836f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_3037ca87, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_39c25153
-  {&binds_3037ca87, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_955072c0
-  {&binds_3037ca87, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_c76f836f
+  {&binds_5ead37ae, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_39c25153
+  {&binds_5ead37ae, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_955072c0
+  {&binds_5ead37ae, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_c76f836f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

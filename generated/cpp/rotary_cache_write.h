@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qgen/kernels.h"
+#include "rotary_cache_fields.h"
 
 namespace qgen::generated::rotary_cache_write {
 
@@ -59,16 +60,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> batches;
-  Required<uint32_t> heads;
-  Required<uint32_t> key_heads;
-  Required<uint32_t> row_heads;
-  Required<uint32_t> capacity;
-  Required<uint32_t> rows;
-  Required<uint32_t> width;
-  Required<uint32_t> half_width;
-  Required<uint32_t> angles;
-  Required<uint32_t> table_rows;
+  fields::RotaryCache rotary_cache;
   Required<uint32_t> query_pairs;
   Required<uint32_t> key_pairs;
   Required<uint32_t> items;

@@ -25,16 +25,16 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  table::data({"heads", FieldInfo::Kind::u32, offsetof(Problem, heads), 1}),
-  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, key_heads), 1},
-  table::data({"row_heads", FieldInfo::Kind::u32, offsetof(Problem, row_heads), 1}),
-  {"capacity", FieldInfo::Kind::u32, offsetof(Problem, capacity), 1},
-  table::data({"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1}),
-  {"width", FieldInfo::Kind::u32, offsetof(Problem, width), 1},
-  table::data({"half_width", FieldInfo::Kind::u32, offsetof(Problem, half_width), 1}),
-  table::data({"angles", FieldInfo::Kind::u32, offsetof(Problem, angles), 1}),
-  table::data({"table_rows", FieldInfo::Kind::u32, offsetof(Problem, table_rows), 1}),
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.batches), 1},
+  table::data({"heads", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.heads), 1}),
+  {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.key_heads), 1},
+  table::data({"row_heads", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.row_heads), 1}),
+  {"capacity", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.capacity), 1},
+  table::data({"rows", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.rows), 1}),
+  {"width", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.width), 1},
+  table::data({"half_width", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.half_width), 1}),
+  table::data({"angles", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.angles), 1}),
+  table::data({"table_rows", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.table_rows), 1}),
   {"query_lines", FieldInfo::Kind::u32, offsetof(Problem, query_lines), 1},
   {"lines", FieldInfo::Kind::u32, offsetof(Problem, lines), 1},
   table::data({"is_packed", FieldInfo::Kind::u32, offsetof(Problem, is_packed), 1}),
@@ -102,11 +102,11 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const Integer groups_ = max(Integer(problem.query_lines) + 2 * Integer(problem.lines),
-      ceil_div(Integer(problem.batches), Integer(specialization.workgroup)));
+      ceil_div(Integer(problem.rotary_cache.batches), Integer(specialization.workgroup)));
   return table::first_false({
       groups_ <= 2147483647,
-      Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.capacity) * max(Integer(problem.width), 2)
-          <= 4294967295,
+      Integer(problem.rotary_cache.batches) * Integer(problem.rotary_cache.key_heads)
+          * Integer(problem.rotary_cache.capacity) * max(Integer(problem.rotary_cache.width), 2) <= 4294967295,
   });
 }
 
@@ -164,7 +164,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const Integer groups_ = max(Integer(problem.query_lines) + 2 * Integer(problem.lines),
-      ceil_div(Integer(problem.batches), Integer(specialization.workgroup)));
+      ceil_div(Integer(problem.rotary_cache.batches), Integer(specialization.workgroup)));
   groups[0] = groups_;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -176,13 +176,13 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer groups_ = max(Integer(problem.query_lines) + 2 * Integer(problem.lines),
-      ceil_div(Integer(problem.batches), Integer(specialization.workgroup)));
+      ceil_div(Integer(problem.rotary_cache.batches), Integer(specialization.workgroup)));
   return Real(device.launch_us) + groups_ / (Real(50.0) * Integer(device.compute_units))
       + Integer(specialization.workgroup) / Real(10000.0)
       + max((Integer(problem.query_lines) * 2 * Integer(bytes(parameters.dtype))
-      + Integer(problem.lines) * 2 * (1 + Integer(bytes(parameters.dtype)))) * Integer(problem.width)
+      + Integer(problem.lines) * 2 * (1 + Integer(bytes(parameters.dtype)))) * Integer(problem.rotary_cache.width)
       / Real(device.bytes_per_us),
-      (Integer(problem.query_lines) + 2 * Integer(problem.lines)) * Integer(problem.width) * 80
+      (Integer(problem.query_lines) + 2 * Integer(problem.lines)) * Integer(problem.rotary_cache.width) * 80
       / Real(device.f32_ops_per_us));
 }
 
@@ -203,11 +203,13 @@ constexpr BindingInfo bindings_c9f39c70[] = {
   table::buffer(12, Operand::scales, Access::write),
   table::buffer(13, Operand::lengths, Access::write),
 };
-constexpr BlockField push_constants_3f109399[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 60}};
+constexpr BlockField push_constants_fc951931[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, rotary_cache.batches), 60},
+};
 constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_16e3ee83 = {
+constexpr InterfaceInfo binds_6f8d3ca1 = {
     .bindings = bindings_c9f39c70,
-    .push_constants = push_constants_3f109399,
+    .push_constants = push_constants_fc951931,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
@@ -221,10 +223,10 @@ enum Interface : uint16_t {
   uses_be254ab5,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_16e3ee83, workgroup_9d85d7a5, shared_bytes_7fcf803f, needs_e1c1566d},  // uses_43e80e2d
-  {&binds_16e3ee83, workgroup_9d85d7a5, shared_bytes_7fcf803f},  // uses_4f86f0e2
-  {&binds_16e3ee83, workgroup_9d85d7a5, shared_bytes_7fcf803f},  // uses_86872d8f
-  {&binds_16e3ee83, workgroup_9d85d7a5, shared_bytes_7fcf803f, bit(Feature::storage_buffer_8bit)},  // uses_be254ab5
+  {&binds_6f8d3ca1, workgroup_9d85d7a5, shared_bytes_7fcf803f, needs_e1c1566d},  // uses_43e80e2d
+  {&binds_6f8d3ca1, workgroup_9d85d7a5, shared_bytes_7fcf803f},  // uses_4f86f0e2
+  {&binds_6f8d3ca1, workgroup_9d85d7a5, shared_bytes_7fcf803f},  // uses_86872d8f
+  {&binds_6f8d3ca1, workgroup_9d85d7a5, shared_bytes_7fcf803f, bit(Feature::storage_buffer_8bit)},  // uses_be254ab5
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

@@ -51,10 +51,7 @@ uint new_bits(uint part, uint at) {
 }
 uint cached_bits(uint part, uint at) { return part == kKeys ? uint(key_cache_bits[at]) : uint(value_cache_bits[at]); }
 
-uint first_row(uint batch) {
-  const int before = int(problem.rows) - 1;
-  return uint(max(last_data[batch], max(before, 0)) - before);
-}
+$include "lib/cache_rows.glsl"
 
 // A head of a row: where it is stored, and where it comes from. A cached one comes from the same place of the cache.
 struct Head { uint part, from, to, position; bool is_new, is_stored; };

@@ -31,10 +31,8 @@ $include "lib/cache_codes.glsl"
 const uint kQueries = 0u, kKeys = 1u, kValues = 2u;
 
 $if dtype == f16
-float real_of(uint bits) { return f16_to_f32(bits); }
 void store_rotated(uint at, float x) { rotated_bits[at] = uint16_t(f32_to_f16(x)); }
 $else
-float real_of(uint bits) { return uintBitsToFloat(bits); }
 void store_rotated(uint at, float x) { rotated_bits[at] = floatBitsToUint(x); }
 $end
 
@@ -51,10 +49,7 @@ float new_element(uint part, uint at) {
   return flush_subnormal(real_of(part == kKeys ? uint(key_bits[at]) : uint(value_bits[at])));
 }
 
-uint first_row(uint batch) {
-  const int before = int(problem.rows) - 1;
-  return uint(max(last_data[batch], max(before, 0)) - before);
-}
+$include "lib/cache_rows.glsl"
 
 // A row of a head: where it is stored, in rows, and where it comes from, in elements.
 struct Line { uint part, from, to, position; bool is_new, is_stored; };

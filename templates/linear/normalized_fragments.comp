@@ -47,7 +47,15 @@ $include "lib/weight_q4_rows.glsl"
 const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
 const bool kIsOneRow = true;
 $include "lib/weight_fragments.glsl"
+#define STAGED_VECTORS (${held} == 0u ? 1u : ${held} / 16u)
 $include "lib/staged_row.glsl"
+
+void stage_vector(uint vector, uvec4 words) { staged_row[vector] = uvec4(pairs_of(words.xy), pairs_of(words.zw)); }
+
+float staged_activation(uint k) {
+  const uint word = staged_row[k / 8u][k / 4u % 2u * 2u + k % 2u];
+  return f16_to_f32(bitfieldExtract(word, int(k / 2u % 2u * 16u), 16));
+}
 
 // ---- the row --------------------------------------------------------------------------------------------------------
 

@@ -38,12 +38,8 @@ $include "lib/weight_fragments_main.glsl"
 
 // ---- activations ----------------------------------------------------------------------------------------------------
 
-shared uvec4 staged_row[${staged} == 0 || ${held} == 0u ? 1u : ${held} / 16u];
-
-// Activations 0 and 2, then 1 and 3, of the four in two words.
-uvec2 pairs_of(uvec2 words) {
-  return uvec2(bitfieldInsert(words.x, words.y, 16, 16), bitfieldInsert(words.y, words.x >> 16, 0, 16));
-}
+#define STAGED_VECTORS (${staged} == 0 || ${held} == 0u ? 1u : ${held} / 16u)
+$include "lib/staged_row.glsl"
 
 void begin_rows(uint first_m) {
   if (${staged} == 0) return;

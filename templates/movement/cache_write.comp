@@ -17,13 +17,9 @@ ${declare_bits(values)}
 ${declare(lengths)}
 ${declare_problem()}
 $include "lib/grid.glsl"
+$include "lib/cache_rows.glsl"
 
 const uint kNowhere = 0xffffffffu;
-
-uint first_row(uint batch) {
-  const int before = int(problem.rows) - 1;
-  return uint(max(last_data[batch], max(before, 0)) - before);
-}
 
 // Where an element of a cache is, and the new element for it; kNowhere: none.
 struct Move { uint place, from; };

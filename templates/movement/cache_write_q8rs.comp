@@ -19,14 +19,7 @@ ${declare_bits(scales)}
 ${declare(lengths)}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/float16.glsl"
 $include "lib/cache_codes.glsl"
-
-$if dtype == f16
-float real_of(uint bits) { return f16_to_f32(bits); }
-$else
-float real_of(uint bits) { return uintBitsToFloat(bits); }
-$end
 
 float new_element(bool is_key, uint at) { return real_of(is_key ? uint(key_bits[at]) : uint(value_bits[at])); }
 
@@ -35,10 +28,7 @@ void store(bool is_key, uint at, uint code) {
   else values_bits[at] = uint8_t(code);
 }
 
-uint first_row(uint batch) {
-  const int before = int(problem.rows) - 1;
-  return uint(max(last_data[batch], max(before, 0)) - before);
-}
+$include "lib/cache_rows.glsl"
 
 void main() {
   const uint group = workgroup_index(), here = gl_LocalInvocationIndex;

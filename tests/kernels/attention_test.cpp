@@ -489,9 +489,8 @@ TEST_F(AttentionTest, OfInt8OfNothing) {
 // A scale that is not finite counts as NaN: the rows that have the key, or the value, are NaN. Scales from the last key
 // on are not read.
 TEST_F(AttentionTest, OfInt8WithSpecialScales) {
-  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
   for (const DType dtype : {DType::f32, DType::f16}) {
-    for (const double special : {0.0, kNan, kInf, -kInf}) {
+    for (const double special : {0.0, kNan, kInfinity, -kInfinity}) {
       for (const int64_t part : {0, 1}) {
         Request request =
             with_int8_keys(request_of({.batches = 2, .queries = 3, .keys = 150, .lengths = {100, 7}}, dtype));

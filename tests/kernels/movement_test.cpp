@@ -278,11 +278,10 @@ TEST_F(MovementTest, Int8CacheWrite) {
 
 // Rows of zeros, of numbers next to the least normal one, with NaN and infinities, and of the largest numbers; ties.
 TEST_F(MovementTest, Int8CacheWriteOfSpecialRows) {
-  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<double> rows = {0,     -0.0,    0,    0,  1e-45,    -1e-40,   1e-39,  0,       1.5e-36, -1.4e-36,
-                                    1e-38, 1.2e-38, kNan, 1,  -2,       3,        1,      kInf,    -2,      3,
-                                    -kInf, 0,       0,    0,  3.4e38,   -3.4e38,  1.7e38, 1e30,    127,     0.5,
-                                    1.5,   -2.5,    254,  -1, 253.0001, -252.999, 1e-320, 0x1p-24, -1,      1};
+  const std::vector<double> rows = {
+      0,   -0.0, 0,   0,         1e-45, -1e-40, 1e-39,      0,        1.5e-36, -1.4e-36, 1e-38,  1.2e-38, kNan,   1,
+      -2,  3,    1,   kInfinity, -2,    3,      -kInfinity, 0,        0,       0,        3.4e38, -3.4e38, 1.7e38, 1e30,
+      127, 0.5,  1.5, -2.5,      254,   -1,     253.0001,   -252.999, 1e-320,  0x1p-24,  -1,     1};
   for (const DType dtype : {DType::f32, DType::f16}) {
     Request request = quantized_caches(cache_request({1, 1, 10, 10, 4, 4, {9}}, dtype));
     request.inputs["key"] = testing::tensor_of(dtype, {1, 10, 1, 4}, rows);

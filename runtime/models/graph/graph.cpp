@@ -23,6 +23,11 @@ ValueId add_value(Graph& graph, Value value) {
 
 }  // namespace
 
+std::optional<ValueId> value_of(std::span<const Port> ports, std::string_view operand) {
+  const auto port = std::ranges::find(ports, operand, &Port::operand);
+  return port == ports.end() ? std::nullopt : std::optional(port->value);
+}
+
 ValueId Graph::add_input(std::string name, DType dtype, Shape shape) {
   inputs.push_back(add_value(*this, {std::move(name), dtype, std::move(shape)}));
   return inputs.back();

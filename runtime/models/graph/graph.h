@@ -25,6 +25,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,9 @@ struct Port {
   std::string operand;  // the operator's name for it
   ValueId value = 0;
 };
+
+// Of a node's inputs or outputs; nothing if the operand is left out.
+std::optional<ValueId> value_of(std::span<const Port> ports, std::string_view operand);
 
 struct Node {
   std::string name = {};  // "Conv_5 + Relu_6"; empty: add() makes one of the operator and a number

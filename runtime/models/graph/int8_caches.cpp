@@ -9,11 +9,6 @@
 namespace qgen::graph {
 namespace {
 
-std::optional<ValueId> value_of(const std::vector<Port>& ports, std::string_view operand) {
-  const auto port = std::ranges::find(ports, operand, &Port::operand);
-  return port == ports.end() ? std::nullopt : std::optional(port->value);
-}
-
 bool is_cache_write(const Node& node) { return node.op == "cache_write" || node.op == "rotary_cache_write"; }
 
 class Int8Caches {

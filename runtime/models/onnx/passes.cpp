@@ -17,8 +17,7 @@ using graph::ValueId;
 namespace {
 
 std::optional<ValueId> input_of(const graph::Node& node, std::string_view operand) {
-  const auto found = std::ranges::find(node.inputs, operand, &graph::Port::operand);
-  return found == node.inputs.end() ? std::nullopt : std::optional(found->value);
+  return graph::value_of(node.inputs, operand);
 }
 
 template <typename T>

@@ -138,6 +138,24 @@ Expected<int64_t> checked(const Inputs& inputs) {
   return heads;
 }
 
+// If nothing is rotated or written, a side may be past 32 bits.
+template <typename Inputs>
+fields::RotaryCache sizes_of(const Inputs& inputs, int64_t heads, bool is_empty) {
+  const Shape &query = inputs.query->shape, &key_cache = inputs.key_cache->shape, &cos = inputs.cos->shape;
+  return {
+      .batches = u32(query[0]),
+      .heads = is_empty ? 1 : u32(heads),
+      .key_heads = is_empty ? 1 : u32(key_cache[1]),
+      .row_heads = is_empty ? 1 : u32(query[2]),
+      .capacity = u32(key_cache[2]),
+      .rows = u32(query[1]),
+      .width = is_empty ? 1 : u32(query[3]),
+      .half_width = is_empty ? 1 : u32((query[3] + 1) / 2),
+      .angles = is_empty ? 0 : u32(cos[1]),
+      .table_rows = is_empty || cos[1] == 0 ? 0 : u32(cos[0]),
+  };
+}
+
 }  // namespace
 
 Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const RotaryCacheWriteAttributes& attributes) {
@@ -145,25 +163,16 @@ Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const Rota
   const auto heads = checked(inputs);
   if (!heads) return heads.error();
   const int64_t batches = query.shape[0], rows = query.shape[1], width = query.shape[3];
-  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2], angles = cos.shape[1];
+  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2];
   const TensorDesc rotated{query.dtype, {batches, rows, *heads, width}};
   const int64_t half_width = (width + 1) / 2;
   const int64_t visited = batches * key_heads * (attributes.only_new ? rows : capacity);
   const bool has_queries = element_count(rotated.shape) > 0, has_keys = visited * width > 0;
-  const bool is_empty = !has_queries && !has_keys;  // a side may be past 32 bits
+  const bool is_empty = !has_queries && !has_keys;
   const int64_t query_pairs = has_queries ? batches * rows * *heads * half_width : 0;
   const int64_t key_pairs = has_keys ? visited * half_width : 0;
   const rotary_cache_write::Problem fields{
-      .batches = u32(batches),
-      .heads = is_empty ? 1 : u32(*heads),
-      .key_heads = is_empty ? 1 : u32(key_heads),
-      .row_heads = is_empty ? 1 : u32(query.shape[2]),
-      .capacity = u32(capacity),
-      .rows = u32(rows),
-      .width = is_empty ? 1 : u32(width),
-      .half_width = is_empty ? 1 : u32(half_width),
-      .angles = is_empty ? 0 : u32(angles),
-      .table_rows = is_empty || angles == 0 ? 0 : u32(cos.shape[0]),
+      .rotary_cache = sizes_of(inputs, *heads, is_empty),
       .query_pairs = u32(query_pairs),
       .key_pairs = u32(key_pairs),
       .items = u32(std::max(query_pairs + 2 * key_pairs, batches)),
@@ -191,22 +200,13 @@ Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
   const auto heads = checked(inputs);
   if (!heads) return heads.error();
   const int64_t batches = query.shape[0], rows = query.shape[1], width = query.shape[3];
-  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2], angles = cos.shape[1];
+  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2];
   const TensorDesc rotated{query.dtype, {batches, rows, *heads, width}};
   const int64_t query_lines = element_count(rotated.shape) > 0 ? batches * rows * *heads : 0;
   const int64_t lines = batches * key_heads * (attributes.only_new ? rows : capacity);
-  const bool is_empty = query_lines == 0 && lines == 0;  // a side may be past 32 bits
+  const bool is_empty = query_lines == 0 && lines == 0;
   const rotary_cache_write_q8rs::Problem fields{
-      .batches = u32(batches),
-      .heads = is_empty ? 1 : u32(*heads),
-      .key_heads = is_empty ? 1 : u32(key_heads),
-      .row_heads = is_empty ? 1 : u32(query.shape[2]),
-      .capacity = u32(capacity),
-      .rows = u32(rows),
-      .width = is_empty ? 1 : u32(width),
-      .half_width = is_empty ? 1 : u32((width + 1) / 2),
-      .angles = is_empty ? 0 : u32(angles),
-      .table_rows = is_empty || angles == 0 ? 0 : u32(cos.shape[0]),
+      .rotary_cache = sizes_of(inputs, *heads, is_empty),
       .query_lines = u32(query_lines),
       .lines = u32(lines),
       .is_packed = inputs.key ? 0u : 1u,
