@@ -19,15 +19,15 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"heads", FieldInfo::Kind::u32, offsetof(Problem, heads), 1},
-  {"capacity", FieldInfo::Kind::u32, offsetof(Problem, capacity), 1},
-  table::data({"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1}),
-  {"width", FieldInfo::Kind::u32, offsetof(Problem, width), 1},
-  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, value_width), 1},
-  table::data({"keys_count", FieldInfo::Kind::u32, offsetof(Problem, keys_count), 1}),
-  {"items", FieldInfo::Kind::u32, offsetof(Problem, items), 1},
-  table::data({"only_new", FieldInfo::Kind::u32, offsetof(Problem, only_new), 1}),
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, cache_elements.batches), 1},
+  {"heads", FieldInfo::Kind::u32, offsetof(Problem, cache_elements.heads), 1},
+  {"capacity", FieldInfo::Kind::u32, offsetof(Problem, cache_elements.capacity), 1},
+  table::data({"rows", FieldInfo::Kind::u32, offsetof(Problem, cache_elements.rows), 1}),
+  {"width", FieldInfo::Kind::u32, offsetof(Problem, cache_elements.width), 1},
+  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, cache_elements.value_width), 1},
+  table::data({"keys_count", FieldInfo::Kind::u32, offsetof(Problem, cache_elements.keys_count), 1}),
+  {"items", FieldInfo::Kind::u32, offsetof(Problem, cache_elements.items), 1},
+  table::data({"only_new", FieldInfo::Kind::u32, offsetof(Problem, cache_elements.only_new), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -82,9 +82,10 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.items) <= 2147483647,
-      Integer(problem.batches) * Integer(problem.heads) * Integer(problem.capacity)
-          * max(Integer(problem.width), Integer(problem.value_width)) <= 4294967295,
+      Integer(problem.cache_elements.items) <= 2147483647,
+      Integer(problem.cache_elements.batches) * Integer(problem.cache_elements.heads)
+          * Integer(problem.cache_elements.capacity)
+          * max(Integer(problem.cache_elements.width), Integer(problem.cache_elements.value_width)) <= 4294967295,
   });
 }
 
@@ -112,7 +113,7 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.only_new) != 0 ? 1 : 0;
+  values[0] = Integer(problem.cache_elements.only_new) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -133,7 +134,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.items), Integer(specialization.workgroup));
+  groups[0] = ceil_div(Integer(problem.cache_elements.items), Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -156,10 +157,10 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   return Real(device.launch_us)
-      + ceil_div(Integer(problem.items), Integer(specialization.workgroup))
+      + ceil_div(Integer(problem.cache_elements.items), Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0)
-      + max(Integer(problem.items) * 2 * Integer(bytes(parameters.dtype)) / Real(device.bytes_per_us),
-      Integer(problem.items) * Real(fit.item_ops) / Real(device.f32_ops_per_us));
+      + max(Integer(problem.cache_elements.items) * 2 * Integer(bytes(parameters.dtype)) / Real(device.bytes_per_us),
+      Integer(problem.cache_elements.items) * Real(fit.item_ops) / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -173,11 +174,13 @@ constexpr BindingInfo bindings_265134b3[] = {
   table::buffer(6, Operand::values, Access::write),
   table::buffer(7, Operand::lengths, Access::write),
 };
-constexpr BlockField push_constants_23e452a9[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 36}};
+constexpr BlockField push_constants_0a5ca2d5[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, cache_elements.batches), 36},
+};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_39e23240 = {
+constexpr InterfaceInfo binds_d7bb8664 = {
     .bindings = bindings_265134b3,
-    .push_constants = push_constants_23e452a9,
+    .push_constants = push_constants_0a5ca2d5,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_888ee923,
 };
@@ -189,9 +192,9 @@ enum Interface : uint16_t {
   uses_e6d5510d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_39e23240, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_48c7cab3
-  {&binds_39e23240, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_63eaf435
-  {&binds_39e23240, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e6d5510d
+  {&binds_d7bb8664, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_48c7cab3
+  {&binds_d7bb8664, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_63eaf435
+  {&binds_d7bb8664, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e6d5510d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

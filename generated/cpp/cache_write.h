@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cache_elements_fields.h"
 #include "qgen/kernels.h"
 
 namespace qgen::generated::cache_write {
@@ -51,15 +52,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> batches;
-  Required<uint32_t> heads;
-  Required<uint32_t> capacity;
-  Required<uint32_t> rows;
-  Required<uint32_t> width;
-  Required<uint32_t> value_width;
-  Required<uint32_t> keys_count;
-  Required<uint32_t> items;
-  Required<uint32_t> only_new;
+  fields::CacheElements cache_elements;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -27,6 +27,23 @@ inline graph::Var attention(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var attention_paged(graph::Builder& net,
+                                  const AttentionPagedInputs<graph::InGraph>& inputs,
+                                  const AttentionPagedAttributes& attributes = {}) {
+  graph::NodeOf node("attention_paged");
+  node.inputs({
+    {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}, {"blocks", inputs.blocks},
+    {"mask", inputs.mask}, {"key_lengths", inputs.key_lengths},
+  });
+  node.attributes({
+    {"scale", graph::to_value(attributes.scale)}, {"softcap", graph::to_value(attributes.softcap)},
+    {"causal", graph::to_value(words::kCausal, attributes.causal)}, {"window", graph::to_value(attributes.window)},
+    {"heads_first", graph::to_value(attributes.heads_first)},
+    {"keys_heads_first", graph::to_value(attributes.keys_heads_first)},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var attention_q8rs(graph::Builder& net,
                                  const AttentionQ8rsInputs<graph::InGraph>& inputs,
                                  const AttentionQ8rsAttributes& attributes = {}) {
@@ -86,6 +103,24 @@ inline CacheWriteValues cache_write(graph::Builder& net,
   node.inputs({
     {"key_cache", inputs.key_cache}, {"value_cache", inputs.value_cache}, {"key", inputs.key}, {"value", inputs.value},
     {"last", inputs.last},
+  });
+  node.attributes({{"only_new", graph::to_value(attributes.only_new)}});
+  const auto made = net.add(node, {"keys", "values", "lengths"});
+  return {made[0], made[1], made[2]};
+}
+
+struct CacheWritePagedValues {
+  graph::Var keys;
+  graph::Var values;
+  graph::Var lengths;
+};
+inline CacheWritePagedValues cache_write_paged(graph::Builder& net,
+                                               const CacheWritePagedInputs<graph::InGraph>& inputs,
+                                               const CacheWritePagedAttributes& attributes = {}) {
+  graph::NodeOf node("cache_write_paged");
+  node.inputs({
+    {"key_cache", inputs.key_cache}, {"value_cache", inputs.value_cache}, {"key", inputs.key}, {"value", inputs.value},
+    {"blocks", inputs.blocks}, {"last", inputs.last},
   });
   node.attributes({{"only_new", graph::to_value(attributes.only_new)}});
   const auto made = net.add(node, {"keys", "values", "lengths"});
@@ -1043,6 +1078,28 @@ inline RotaryCacheWriteValues rotary_cache_write(graph::Builder& net,
   node.inputs({
     {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}, {"key_cache", inputs.key_cache},
     {"value_cache", inputs.value_cache}, {"cos", inputs.cos}, {"sin", inputs.sin}, {"last", inputs.last},
+  });
+  node.attributes({
+    {"interleaved", graph::to_value(attributes.interleaved)}, {"only_new", graph::to_value(attributes.only_new)},
+  });
+  const auto made = net.add(node, {"rotated", "keys", "values", "lengths"});
+  return {made[0], made[1], made[2], made[3]};
+}
+
+struct RotaryCacheWritePagedValues {
+  graph::Var rotated;
+  graph::Var keys;
+  graph::Var values;
+  graph::Var lengths;
+};
+inline RotaryCacheWritePagedValues rotary_cache_write_paged(graph::Builder& net,
+                                                            const RotaryCacheWritePagedInputs<graph::InGraph>& inputs,
+                                                            const RotaryCacheWritePagedAttributes& attributes = {}) {
+  graph::NodeOf node("rotary_cache_write_paged");
+  node.inputs({
+    {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}, {"key_cache", inputs.key_cache},
+    {"value_cache", inputs.value_cache}, {"cos", inputs.cos}, {"sin", inputs.sin}, {"blocks", inputs.blocks},
+    {"last", inputs.last},
   });
   node.attributes({
     {"interleaved", graph::to_value(attributes.interleaved)}, {"only_new", graph::to_value(attributes.only_new)},

@@ -6,8 +6,10 @@
 namespace qgen::generated {
 
 namespace attention { extern const SignatureInfo signatures[1]; }
+namespace attention_paged { extern const SignatureInfo signatures[1]; }
 namespace attention_q8rs { extern const SignatureInfo signatures[1]; }
 namespace cache_write { extern const SignatureInfo signatures[1]; }
+namespace cache_write_paged { extern const SignatureInfo signatures[1]; }
 namespace cache_write_q8rs { extern const SignatureInfo signatures[1]; }
 namespace choose_qparams_affine { extern const SignatureInfo signatures[1]; }
 namespace concat { extern const SignatureInfo signatures[1]; }
@@ -58,6 +60,7 @@ namespace resize2d { extern const SignatureInfo signatures[1]; }
 namespace rms_norm { extern const SignatureInfo signatures[1]; }
 namespace rms_norm_linear_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace rotary_cache_write { extern const SignatureInfo signatures[1]; }
+namespace rotary_cache_write_paged { extern const SignatureInfo signatures[1]; }
 namespace rotary_cache_write_q8rs { extern const SignatureInfo signatures[1]; }
 namespace rotary_embedding { extern const SignatureInfo signatures[1]; }
 namespace sample { extern const SignatureInfo signatures[1]; }
@@ -75,6 +78,19 @@ Expected<Call> infer_attention(const InferArguments& arguments) {
     .mask = arguments.optional(3), .key_lengths = arguments.optional(4),
   };
   const AttentionAttributes attributes{
+    .scale = arguments.attribute<std::optional<double>>(0), .softcap = arguments.attribute<double>(1),
+    .causal = arguments.attribute<words::Causal>(2), .window = arguments.attribute<int64_t>(3),
+    .heads_first = arguments.attribute<bool>(4), .keys_heads_first = arguments.attribute<bool>(5),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_attention_paged(const InferArguments& arguments) {
+  const AttentionPagedInputs<Described> inputs{
+    .query = arguments.tensor(0), .key = arguments.tensor(1), .value = arguments.tensor(2),
+    .blocks = arguments.tensor(3), .mask = arguments.optional(4), .key_lengths = arguments.optional(5),
+  };
+  const AttentionPagedAttributes attributes{
     .scale = arguments.attribute<std::optional<double>>(0), .softcap = arguments.attribute<double>(1),
     .causal = arguments.attribute<words::Causal>(2), .window = arguments.attribute<int64_t>(3),
     .heads_first = arguments.attribute<bool>(4), .keys_heads_first = arguments.attribute<bool>(5),
@@ -127,6 +143,15 @@ Expected<Call> infer_cache_write(const InferArguments& arguments) {
     .value = arguments.tensor(3), .last = arguments.tensor(4),
   };
   const CacheWriteAttributes attributes{.only_new = arguments.attribute<bool>(0)};
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_cache_write_paged(const InferArguments& arguments) {
+  const CacheWritePagedInputs<Described> inputs{
+    .key_cache = arguments.tensor(0), .value_cache = arguments.tensor(1), .key = arguments.tensor(2),
+    .value = arguments.tensor(3), .blocks = arguments.tensor(4), .last = arguments.tensor(5),
+  };
+  const CacheWritePagedAttributes attributes{.only_new = arguments.attribute<bool>(0)};
   return infer(inputs, attributes);
 }
 
@@ -896,6 +921,18 @@ Expected<Call> infer_rotary_cache_write(const InferArguments& arguments) {
   return infer(inputs, attributes);
 }
 
+Expected<Call> infer_rotary_cache_write_paged(const InferArguments& arguments) {
+  const RotaryCacheWritePagedInputs<Described> inputs{
+    .query = arguments.tensor(0), .key = arguments.optional(1), .value = arguments.optional(2),
+    .key_cache = arguments.tensor(3), .value_cache = arguments.tensor(4), .cos = arguments.tensor(5),
+    .sin = arguments.tensor(6), .blocks = arguments.tensor(7), .last = arguments.tensor(8),
+  };
+  const RotaryCacheWritePagedAttributes attributes{
+    .interleaved = arguments.attribute<bool>(0), .only_new = arguments.attribute<bool>(1),
+  };
+  return infer(inputs, attributes);
+}
+
 Expected<Call> infer_rotary_cache_write_q8rs(const InferArguments& arguments) {
   const RotaryCacheWriteQ8rsInputs<Described> inputs{
     .query = arguments.tensor(0), .key = arguments.optional(1), .value = arguments.optional(2),
@@ -1004,6 +1041,47 @@ Expected<DeviceTensor> attention(Context& context,
     argument_of(inputs.key_lengths), argument_of(inputs.output),
   });
   return run_for_one(context, attention::signatures[0], call, std::move(arguments));
+}
+
+Expected<Call> attention_paged_call(const AttentionPagedInputs<Described>& inputs,
+                                    const AttentionPagedAttributes& attributes) {
+  InferArguments arguments(attention_paged::signatures[0]);
+  arguments.set_tensor(0, inputs.query);
+  arguments.set_tensor(1, inputs.key);
+  arguments.set_tensor(2, inputs.value);
+  arguments.set_tensor(3, inputs.blocks);
+  arguments.set_optional(4, inputs.mask);
+  arguments.set_optional(5, inputs.key_lengths);
+  arguments.set_attribute(0, attributes.scale);
+  arguments.set_attribute(1, attributes.softcap);
+  arguments.set_attribute(2, attributes.causal);
+  arguments.set_attribute(3, attributes.window);
+  arguments.set_attribute(4, attributes.heads_first);
+  arguments.set_attribute(5, attributes.keys_heads_first);
+  arguments.set_output(6, inputs.output);
+  return checked(arguments, infer_attention_paged);
+}
+Expected<DeviceTensor> attention_paged(Context& context,
+                                       const AttentionPagedInputs<OnDevice>& inputs,
+                                       const AttentionPagedAttributes& attributes) {
+  const ArgumentKey key{
+    attention_paged::signatures[0], inputs.query, inputs.key, inputs.value, inputs.blocks, inputs.mask,
+    inputs.key_lengths, inputs.output, attributes.scale, attributes.softcap, attributes.causal, attributes.window,
+    attributes.heads_first, attributes.keys_heads_first,
+  };
+  const auto call = call_of(context, key, [&] {
+    const AttentionPagedInputs<Described> described{
+      .query = desc_of(inputs.query), .key = desc_of(inputs.key), .value = desc_of(inputs.value),
+      .blocks = desc_of(inputs.blocks), .mask = desc_of(inputs.mask), .key_lengths = desc_of(inputs.key_lengths),
+      .output = desc_of(inputs.output),
+    };
+    return attention_paged_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.query), argument_of(inputs.key), argument_of(inputs.value), argument_of(inputs.blocks),
+    argument_of(inputs.mask), argument_of(inputs.key_lengths), argument_of(inputs.output),
+  });
+  return run_for_one(context, attention_paged::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> attention_q8rs_call(const AttentionQ8rsInputs<Described>& inputs,
@@ -1154,6 +1232,46 @@ Expected<CacheWriteOutputs> cache_write(Context& context,
   auto made = run(context, cache_write::signatures[0], call, std::move(arguments));
   if (!made) return made.error();
   return CacheWriteOutputs{std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2])};
+}
+
+Expected<Call> cache_write_paged_call(const CacheWritePagedInputs<Described>& inputs,
+                                      const CacheWritePagedAttributes& attributes) {
+  InferArguments arguments(cache_write_paged::signatures[0]);
+  arguments.set_tensor(0, inputs.key_cache);
+  arguments.set_tensor(1, inputs.value_cache);
+  arguments.set_tensor(2, inputs.key);
+  arguments.set_tensor(3, inputs.value);
+  arguments.set_tensor(4, inputs.blocks);
+  arguments.set_tensor(5, inputs.last);
+  arguments.set_attribute(0, attributes.only_new);
+  arguments.set_output(6, inputs.keys);
+  arguments.set_output(7, inputs.values);
+  arguments.set_output(8, inputs.lengths);
+  return checked(arguments, infer_cache_write_paged);
+}
+Expected<CacheWritePagedOutputs> cache_write_paged(Context& context,
+                                                   const CacheWritePagedInputs<OnDevice>& inputs,
+                                                   const CacheWritePagedAttributes& attributes) {
+  const ArgumentKey key{
+    cache_write_paged::signatures[0], inputs.key_cache, inputs.value_cache, inputs.key, inputs.value, inputs.blocks,
+    inputs.last, inputs.keys, inputs.values, inputs.lengths, attributes.only_new,
+  };
+  const auto call = call_of(context, key, [&] {
+    const CacheWritePagedInputs<Described> described{
+      .key_cache = desc_of(inputs.key_cache), .value_cache = desc_of(inputs.value_cache), .key = desc_of(inputs.key),
+      .value = desc_of(inputs.value), .blocks = desc_of(inputs.blocks), .last = desc_of(inputs.last),
+      .keys = desc_of(inputs.keys), .values = desc_of(inputs.values), .lengths = desc_of(inputs.lengths),
+    };
+    return cache_write_paged_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.key_cache), argument_of(inputs.value_cache), argument_of(inputs.key), argument_of(inputs.value),
+    argument_of(inputs.blocks), argument_of(inputs.last), argument_of(inputs.keys), argument_of(inputs.values),
+    argument_of(inputs.lengths),
+  });
+  auto made = run(context, cache_write_paged::signatures[0], call, std::move(arguments));
+  if (!made) return made.error();
+  return CacheWritePagedOutputs{std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2])};
 }
 
 Expected<Call> cache_write_q8rs_call(const CacheWriteQ8rsInputs<Described>& inputs,
@@ -3407,6 +3525,57 @@ Expected<RotaryCacheWriteOutputs> rotary_cache_write(Context& context,
   };
 }
 
+Expected<Call> rotary_cache_write_paged_call(const RotaryCacheWritePagedInputs<Described>& inputs,
+                                             const RotaryCacheWritePagedAttributes& attributes) {
+  InferArguments arguments(rotary_cache_write_paged::signatures[0]);
+  arguments.set_tensor(0, inputs.query);
+  arguments.set_optional(1, inputs.key);
+  arguments.set_optional(2, inputs.value);
+  arguments.set_tensor(3, inputs.key_cache);
+  arguments.set_tensor(4, inputs.value_cache);
+  arguments.set_tensor(5, inputs.cos);
+  arguments.set_tensor(6, inputs.sin);
+  arguments.set_tensor(7, inputs.blocks);
+  arguments.set_tensor(8, inputs.last);
+  arguments.set_attribute(0, attributes.interleaved);
+  arguments.set_attribute(1, attributes.only_new);
+  arguments.set_output(9, inputs.rotated);
+  arguments.set_output(10, inputs.keys);
+  arguments.set_output(11, inputs.values);
+  arguments.set_output(12, inputs.lengths);
+  return checked(arguments, infer_rotary_cache_write_paged);
+}
+Expected<RotaryCacheWritePagedOutputs> rotary_cache_write_paged(Context& context,
+                                                                const RotaryCacheWritePagedInputs<OnDevice>& inputs,
+                                                                const RotaryCacheWritePagedAttributes& attributes) {
+  const ArgumentKey key{
+    rotary_cache_write_paged::signatures[0], inputs.query, inputs.key, inputs.value, inputs.key_cache,
+    inputs.value_cache, inputs.cos, inputs.sin, inputs.blocks, inputs.last, inputs.rotated, inputs.keys, inputs.values,
+    inputs.lengths, attributes.interleaved, attributes.only_new,
+  };
+  const auto call = call_of(context, key, [&] {
+    const RotaryCacheWritePagedInputs<Described> described{
+      .query = desc_of(inputs.query), .key = desc_of(inputs.key), .value = desc_of(inputs.value),
+      .key_cache = desc_of(inputs.key_cache), .value_cache = desc_of(inputs.value_cache), .cos = desc_of(inputs.cos),
+      .sin = desc_of(inputs.sin), .blocks = desc_of(inputs.blocks), .last = desc_of(inputs.last),
+      .rotated = desc_of(inputs.rotated), .keys = desc_of(inputs.keys), .values = desc_of(inputs.values),
+      .lengths = desc_of(inputs.lengths),
+    };
+    return rotary_cache_write_paged_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.query), argument_of(inputs.key), argument_of(inputs.value), argument_of(inputs.key_cache),
+    argument_of(inputs.value_cache), argument_of(inputs.cos), argument_of(inputs.sin), argument_of(inputs.blocks),
+    argument_of(inputs.last), argument_of(inputs.rotated), argument_of(inputs.keys), argument_of(inputs.values),
+    argument_of(inputs.lengths),
+  });
+  auto made = run(context, rotary_cache_write_paged::signatures[0], call, std::move(arguments));
+  if (!made) return made.error();
+  return RotaryCacheWritePagedOutputs{
+    std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2]), std::move((*made)[3]),
+  };
+}
+
 Expected<Call> rotary_cache_write_q8rs_call(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
                                             const RotaryCacheWriteQ8rsAttributes& attributes) {
   InferArguments arguments(rotary_cache_write_q8rs::signatures[0]);
@@ -3657,10 +3826,12 @@ Expected<DeviceTensor> softmax(Context& context,
 std::span<const OperatorEntry> entries() {
   static const OperatorEntry all[] = {
       {attention::signatures[0], infer_attention},
+      {attention_paged::signatures[0], infer_attention_paged},
       {attention_q8rs::signatures[0], infer_attention_q8rs},
       {pool2d::signatures[1], infer_avg_pool2d},
       {fused_bmm::signatures[1], infer_bmm},
       {cache_write::signatures[0], infer_cache_write},
+      {cache_write_paged::signatures[0], infer_cache_write_paged},
       {cache_write_q8rs::signatures[0], infer_cache_write_q8rs},
       {choose_qparams_affine::signatures[0], infer_choose_qparams_affine},
       {concat::signatures[0], infer_concat},
@@ -3727,6 +3898,7 @@ std::span<const OperatorEntry> entries() {
       {rms_norm::signatures[0], infer_rms_norm},
       {rms_norm_linear_q4gsw::signatures[0], infer_rms_norm_linear_q4gsw},
       {rotary_cache_write::signatures[0], infer_rotary_cache_write},
+      {rotary_cache_write_paged::signatures[0], infer_rotary_cache_write_paged},
       {rotary_cache_write_q8rs::signatures[0], infer_rotary_cache_write_q8rs},
       {rotary_embedding::signatures[0], infer_rotary_embedding},
       {sample::signatures[0], infer_sample},

@@ -44,6 +44,38 @@ Expected<DeviceTensor> attention(Context& context,
                                  const AttentionInputs<OnDevice>& inputs,
                                  const AttentionAttributes& attributes = {});
 
+// attention_paged: attention with keys and values in blocks, which a table finds
+template <typename As>
+struct AttentionPagedInputs {
+  typename As::Tensor query;  // f32, f16 [B, X, Y, D]; [B, S, N, D]; with heads_first: [B, N, S, D]
+  typename As::Tensor key;  // f32, f16 [P, V, W, D]; P blocks [K, M, D]; with keys_heads_first: [M, K, D]
+  typename As::Tensor value;  // f32, f16 [P, V, W, E]; as key
+  // i32 [B, G]; the block of each K keys of a batch; an entry that is no block counts as the last one
+  typename As::Tensor blocks;
+  // f32, f16 [...]; added to the scores; dimensions of 1 of [B, N, S, G * K] are repeated
+  typename As::Optional mask = {};
+  typename As::Optional key_lengths = {};  // i32 [B]; how many keys each batch has; if omitted: G * K
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct AttentionPagedAttributes {
+  std::optional<double> scale = std::nullopt;  // factor of the scores; without: 1 / sqrt(D)
+  // limits the scores, softcap * tanh(score / softcap); 0: off; a finite number that is not below 0
+  double softcap = 0;
+  // from_first: row i has the keys up to i; to_last: the last row has all, each row before one less
+  words::Causal causal = words::Causal::none;
+  // the most keys that a row uses, the last ones that causal allows; 0: all; keys; 0 to 2147483647
+  int64_t window = 0;
+  bool heads_first = false;  // whether query and output are [B, N, S, D]
+  bool keys_heads_first = false;  // whether key and value are [B, M, T, D]
+};
+Expected<Call> infer(const AttentionPagedInputs<Described>& inputs,
+                     const AttentionPagedAttributes& attributes);
+Expected<Call> attention_paged_call(const AttentionPagedInputs<Described>& inputs,
+                                    const AttentionPagedAttributes& attributes = {});
+Expected<DeviceTensor> attention_paged(Context& context,
+                                       const AttentionPagedInputs<OnDevice>& inputs,
+                                       const AttentionPagedAttributes& attributes = {});
+
 // attention_q8rs: attention with int8 keys and values, each row of which has a scale
 template <typename As>
 struct AttentionQ8rsInputs {
@@ -157,6 +189,37 @@ Expected<Call> cache_write_call(const CacheWriteInputs<Described>& inputs,
 Expected<CacheWriteOutputs> cache_write(Context& context,
                                         const CacheWriteInputs<OnDevice>& inputs,
                                         const CacheWriteAttributes& attributes = {});
+
+// cache_write_paged: a cache in blocks, which a table finds, with new keys and values in it
+template <typename As>
+struct CacheWritePagedInputs {
+  typename As::Tensor key_cache;  // f32, f16 [P, M, K, D]; P blocks of K keys; K is a power of two
+  typename As::Tensor value_cache;  // f32, f16 [P, M, K, E]
+  typename As::Tensor key;  // f32, f16 [B, S, M, D]; of the new rows
+  typename As::Tensor value;  // f32, f16 [B, S, M, E]
+  // i32 [B, G]; the block of each K positions of a batch; a new row whose entry is no block is not stored
+  typename As::Tensor blocks;
+  typename As::Tensor last;  // i32 [B]; the position of the last new row; below S - 1, the rows begin at 0
+  typename As::Output keys = {};  // written to; without: the call makes it
+  typename As::Output values = {};  // written to; without: the call makes it
+  typename As::Output lengths = {};  // written to; without: the call makes it
+};
+struct CacheWritePagedAttributes {
+  // write new rows only; keys and values must then have the memory of key_cache and value_cache
+  bool only_new = false;
+};
+struct CacheWritePagedOutputs {
+  DeviceTensor keys;  // f32, f16 [P, M, K, D]
+  DeviceTensor values;  // f32, f16 [P, M, K, E]
+  DeviceTensor lengths;  // i32 [B]; the number of keys up to the last new row, at most G * K
+};
+Expected<Call> infer(const CacheWritePagedInputs<Described>& inputs,
+                     const CacheWritePagedAttributes& attributes);
+Expected<Call> cache_write_paged_call(const CacheWritePagedInputs<Described>& inputs,
+                                      const CacheWritePagedAttributes& attributes = {});
+Expected<CacheWritePagedOutputs> cache_write_paged(Context& context,
+                                                   const CacheWritePagedInputs<OnDevice>& inputs,
+                                                   const CacheWritePagedAttributes& attributes = {});
 
 // cache_write_q8rs: an int8 cache of keys and values with new rows in it, which are quantized
 template <typename As>
@@ -1909,6 +1972,44 @@ Expected<Call> rotary_cache_write_call(const RotaryCacheWriteInputs<Described>& 
 Expected<RotaryCacheWriteOutputs> rotary_cache_write(Context& context,
                                                      const RotaryCacheWriteInputs<OnDevice>& inputs,
                                                      const RotaryCacheWriteAttributes& attributes = {});
+
+// rotary_cache_write_paged: rotated queries, and a cache in blocks, which a table finds, with the rotated keys and the values of new rows
+template <typename As>
+struct RotaryCacheWritePagedInputs {
+  // f32, f16 [B, S, X, D]; N heads; without key and value: N heads, then M of keys, then M of values
+  typename As::Tensor query;
+  typename As::Optional key = {};  // f32, f16 [B, S, M, D]; of the new rows
+  typename As::Optional value = {};  // f32, f16 [B, S, M, D]; as key
+  typename As::Tensor key_cache;  // f32, f16 [P, M, K, D]; P blocks of K keys; K is a power of two
+  typename As::Tensor value_cache;  // f32, f16 [P, M, K, D]
+  typename As::Tensor cos;  // f32, f16 [Q, R]; row p is for position p
+  typename As::Tensor sin;  // f32, f16 [Q, R]
+  // i32 [B, G]; the block of each K positions of a batch; a new row whose entry is no block is not stored
+  typename As::Tensor blocks;
+  typename As::Tensor last;  // i32 [B]; the position of the last new row; below S - 1, the rows begin at 0
+  typename As::Output rotated = {};  // written to; without: the call makes it
+  typename As::Output keys = {};  // written to; without: the call makes it
+  typename As::Output values = {};  // written to; without: the call makes it
+  typename As::Output lengths = {};  // written to; without: the call makes it
+};
+struct RotaryCacheWritePagedAttributes {
+  bool interleaved = false;  // pairs are neighbours; else element i and element i + R
+  // write new rows only; keys and values must then have the memory of key_cache and value_cache
+  bool only_new = false;
+};
+struct RotaryCacheWritePagedOutputs {
+  DeviceTensor rotated;  // f32, f16 [B, S, N, D]
+  DeviceTensor keys;  // f32, f16 [P, M, K, D]
+  DeviceTensor values;  // f32, f16 [P, M, K, D]
+  DeviceTensor lengths;  // i32 [B]; the number of keys up to the last new row, at most G * K
+};
+Expected<Call> infer(const RotaryCacheWritePagedInputs<Described>& inputs,
+                     const RotaryCacheWritePagedAttributes& attributes);
+Expected<Call> rotary_cache_write_paged_call(const RotaryCacheWritePagedInputs<Described>& inputs,
+                                             const RotaryCacheWritePagedAttributes& attributes = {});
+Expected<RotaryCacheWritePagedOutputs> rotary_cache_write_paged(Context& context,
+                                                                const RotaryCacheWritePagedInputs<OnDevice>& inputs,
+                                                                const RotaryCacheWritePagedAttributes& attributes = {});
 
 // rotary_cache_write_q8rs: rotated queries, and an int8 cache with the rotated keys and the values of new rows, which are quantized
 template <typename As>

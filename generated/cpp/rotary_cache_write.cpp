@@ -33,12 +33,12 @@ constexpr FieldInfo kFields[] = {
   table::data({"half_width", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.half_width), 1}),
   table::data({"angles", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.angles), 1}),
   table::data({"table_rows", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.table_rows), 1}),
-  table::data({"query_pairs", FieldInfo::Kind::u32, offsetof(Problem, query_pairs), 1}),
-  table::data({"key_pairs", FieldInfo::Kind::u32, offsetof(Problem, key_pairs), 1}),
-  {"items", FieldInfo::Kind::u32, offsetof(Problem, items), 1},
-  table::data({"is_packed", FieldInfo::Kind::u32, offsetof(Problem, is_packed), 1}),
-  table::data({"interleaved", FieldInfo::Kind::u32, offsetof(Problem, interleaved), 1}),
-  table::data({"only_new", FieldInfo::Kind::u32, offsetof(Problem, only_new), 1}),
+  table::data({"query_pairs", FieldInfo::Kind::u32, offsetof(Problem, rotary_pairs.query_pairs), 1}),
+  table::data({"key_pairs", FieldInfo::Kind::u32, offsetof(Problem, rotary_pairs.key_pairs), 1}),
+  {"items", FieldInfo::Kind::u32, offsetof(Problem, rotary_pairs.items), 1},
+  table::data({"is_packed", FieldInfo::Kind::u32, offsetof(Problem, rotary_pairs.is_packed), 1}),
+  table::data({"interleaved", FieldInfo::Kind::u32, offsetof(Problem, rotary_pairs.interleaved), 1}),
+  table::data({"only_new", FieldInfo::Kind::u32, offsetof(Problem, rotary_pairs.only_new), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -100,7 +100,7 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.items) <= 2147483647,
+      Integer(problem.rotary_pairs.items) <= 2147483647,
       Integer(problem.rotary_cache.batches) * Integer(problem.rotary_cache.key_heads)
           * Integer(problem.rotary_cache.capacity) * Integer(problem.rotary_cache.width) <= 4294967295,
   });
@@ -130,9 +130,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.interleaved) != 0 ? 1 : 0;
-  values[1] = Integer(problem.only_new) != 0 ? 1 : 0;
-  values[2] = Integer(problem.is_packed) != 0 ? 1 : 0;
+  values[0] = Integer(problem.rotary_pairs.interleaved) != 0 ? 1 : 0;
+  values[1] = Integer(problem.rotary_pairs.only_new) != 0 ? 1 : 0;
+  values[2] = Integer(problem.rotary_pairs.is_packed) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -157,7 +157,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.items), Integer(specialization.workgroup));
+  groups[0] = ceil_div(Integer(problem.rotary_pairs.items), Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -180,10 +180,10 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   return Real(device.launch_us)
-      + ceil_div(Integer(problem.items), Integer(specialization.workgroup))
+      + ceil_div(Integer(problem.rotary_pairs.items), Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0)
-      + max(Integer(problem.items) * 6 * Integer(bytes(parameters.dtype)) / Real(device.bytes_per_us),
-      Integer(problem.items) * Real(fit.pair_ops) / Real(device.f32_ops_per_us));
+      + max(Integer(problem.rotary_pairs.items) * 6 * Integer(bytes(parameters.dtype)) / Real(device.bytes_per_us),
+      Integer(problem.rotary_pairs.items) * Real(fit.pair_ops) / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

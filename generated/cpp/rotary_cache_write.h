@@ -11,6 +11,7 @@
 
 #include "qgen/kernels.h"
 #include "rotary_cache_fields.h"
+#include "rotary_pairs_fields.h"
 
 namespace qgen::generated::rotary_cache_write {
 
@@ -61,12 +62,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 // What the caller knows: a number for every field.
 struct Problem {
   fields::RotaryCache rotary_cache;
-  Required<uint32_t> query_pairs;
-  Required<uint32_t> key_pairs;
-  Required<uint32_t> items;
-  Required<uint32_t> is_packed;
-  Required<uint32_t> interleaved;
-  Required<uint32_t> only_new;
+  fields::RotaryPairs rotary_pairs;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -46,4 +46,5 @@ $end
 #define VALUE_ELEMENT(at) float(bitfieldExtract(int(value_bits[at]), 0, 8))
 #define KEY_PRODUCT(product, batch, head, key) (product) * key_scale(batch, head, key)
 #define VALUE_WEIGHT(weight, batch, head, key, end) value_weight(weight, batch, head, key, end)
+$include "lib/whole_keys.glsl"
 $include "lib/attention_rows.glsl"

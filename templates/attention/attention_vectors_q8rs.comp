@@ -40,6 +40,7 @@ const uint kMostJoined = 256u;
 #define LOAD_QUERY(at, vector, x) load_query(at, x)
 #define KEY_PRODUCT(product, batch, head, key) (product) * key_scale(batch, head, key)
 #define VALUE_WEIGHT(weight, batch, head, key, end) value_weight(weight, batch, head, key, end)
+$include "lib/whole_keys.glsl"
 $include "lib/attention_tiles.glsl"
 
 void store_outputs(Tile tile, uint row, uint vector, float sums[kPerVector], float factor) {

@@ -6,6 +6,7 @@
 //   KEY_ELEMENT, VALUE_ELEMENT   an element as a float
 //   KEY_PRODUCT                  the product with a key, of the product with its elements
 //   VALUE_WEIGHT                 the factor of the elements of a value, of the key's weight
+//   KEY_AT, VALUE_AT, NEXT_VALUE where keys and values are: lib/whole_keys.glsl or lib/paged_keys.glsl
 #extension GL_EXT_control_flow_attributes : require
 // The products of key `at` and the rows of queries.
 void multiply(uint at, inout float sums[kRows]) {
@@ -64,7 +65,7 @@ void main() {
     float products[kRows];
     [[unroll]] for (uint r = 0u; r < kRows; ++r) products[r] = 0.0;
     if (key < tile_end) {
-      multiply(batch * problem.key_strides[0] + key_head * problem.key_strides[1] + uint(key) * problem.key_strides[2],
+      multiply(KEY_AT(batch * problem.key_strides[0] + key_head * problem.key_strides[1], batch, key_head, uint(key)),
                products);
     }
     [[unroll]] for (uint r = 0u; r < kRows; ++r) {
@@ -108,11 +109,11 @@ void main() {
       const uint column = n * kWorkgroup + here;
       if (column >= problem.value_width) continue;
       [[unroll]] for (uint r = 0u; r < kRows; ++r) sums[r][n] *= factors[r];
-      uint at = batch * problem.value_strides[0] + key_head * problem.value_strides[1] +
-                uint(block) * problem.value_strides[2] + column;
+      const uint first_value = batch * problem.value_strides[0] + key_head * problem.value_strides[1];
+      uint at = VALUE_AT(first_value, batch, key_head, uint(block)) + column;
       for (uint c = 0u; c < count; ++c) {
         const float x = VALUE_ELEMENT(at);
-        at += problem.value_strides[2];
+        at = NEXT_VALUE(at, batch, key_head, uint(block) + c);
         [[unroll]] for (uint r = 0u; r < kRows; ++r) sums[r][n] += scores[r * kWorkgroup + c] * x;
       }
     }

@@ -9,6 +9,7 @@
 //   LOAD_QUERY     elements of a query
 //   KEY_PRODUCT    the product with a key, of the product with its elements
 //   VALUE_WEIGHT   the factor of the elements of a value, of the key's weight
+//   KEY_AT, VALUE_AT   where keys and values are: lib/whole_keys.glsl or lib/paged_keys.glsl
 #extension GL_EXT_control_flow_attributes : require
 const uint kWorkgroup = ${tile.workgroup};
 const uint kRows = ${tile.rows};
@@ -74,8 +75,8 @@ void multiply(Tile tile, int block, uint first) {
   uvec4 vectors[kKeysOfLane][kLaneVectors];
   [[unroll]] for (uint u = 0u; u < kKeysOfLane; ++u) {
     const uint key = uint(block) + first + u * kKeysAtOnce;
-    const uint at = tile.batch * problem.key_strides[0] + tile.key_head * problem.key_strides[1] +
-                    key * problem.key_strides[2];
+    const uint at = KEY_AT(tile.batch * problem.key_strides[0] + tile.key_head * problem.key_strides[1], tile.batch,
+                           tile.key_head, key);
     [[unroll]] for (uint j = 0u; j < kLaneVectors; ++j) {
       const uint v = j * kLanes + lane;
       vectors[u][j] = int(key) < tile.end && v < kKeyVectors ? key_vectors[at / kPerVector + v] : uvec4(0u);
@@ -175,7 +176,7 @@ void fetch(Tile tile, Values values, int block, uint step, out uvec4 ahead[kAhea
   [[unroll]] for (uint i = 0u; i < kAhead; ++i) {
     const uint key = (step + i) * kTeams + values.team;
     const bool exists = values.team < kTeams && key < kBlock && block + int(key) < tile.end;
-    const uint at = (values.first + (uint(block) + key) * problem.value_strides[2]) / kPerVector + values.vector;
+    const uint at = VALUE_AT(values.first, tile.batch, tile.key_head, uint(block) + key) / kPerVector + values.vector;
     ahead[i] = exists ? value_vectors[at] : uvec4(0u);
   }
 }

@@ -19,10 +19,8 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/cache_rows.glsl"
 
-const uint kNowhere = 0xffffffffu;
+$include "lib/cache_moves.glsl"
 
-// Where an element of a cache is, and the new element for it; kNowhere: none.
-struct Move { uint place, from; };
 Move move_of(uint element, uint width) {
   const uint visited = ${only_rows} ? problem.rows : problem.capacity;
   const uint d = element % width, line = element / width;
@@ -35,18 +33,4 @@ Move move_of(uint element, uint width) {
   return move;
 }
 
-void main() {
-  const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
-  if (index < problem.batches) lengths_data[index] = int(min(first_row(index) + problem.rows, problem.capacity));
-  if (index < problem.keys_count) {
-    const Move move = move_of(index, problem.width);
-    if (move.place == kNowhere) return;
-    if (move.from != kNowhere) keys_bits[move.place] = key_bits[move.from];
-    else keys_bits[move.place] = key_cache_bits[move.place];
-  } else if (index < problem.items) {
-    const Move move = move_of(index - problem.keys_count, problem.value_width);
-    if (move.place == kNowhere) return;
-    if (move.from != kNowhere) values_bits[move.place] = value_bits[move.from];
-    else values_bits[move.place] = value_cache_bits[move.place];
-  }
-}
+$include "lib/cache_moves_main.glsl"

@@ -3,8 +3,10 @@
 //
 // Attention and rotary embeddings on every kernel, within the bounds of docs/attention.md.
 
+#include <numeric>
+
 #include "operators.h"
-#include "tests/kernels/kernel_test.h"
+#include "tests/kernels/in_place.h"
 #include "tests/support/expected_text.h"
 #include "tests/support/tensors.h"
 
@@ -167,57 +169,62 @@ TEST_F(AttentionTest, RotaryInt8CacheWrite) {
   }
 }
 
+// Blocks with room for `capacity` keys of each batch, and their table. Block 0 belongs to nobody.
+struct BlocksOf {
+  int64_t size = 1, per_row = 1, count = 1;
+  HostTensor table;
+};
+BlocksOf blocks_of(int64_t batches, int64_t capacity, int64_t size) {
+  BlocksOf blocks{size, (capacity + size - 1) / size, 0, {}};
+  blocks.count = batches * blocks.per_row + 1;
+  // Coprime with the count, so that no block is used twice.
+  int64_t step = blocks.count / 2 + 1;
+  while (std::gcd(step, blocks.count) != 1) ++step;
+  blocks.table = zeros(DType::i32, {batches, blocks.per_row});
+  for (int64_t i = 0; i + 1 < blocks.count; ++i)
+    set_element(blocks.table, i, static_cast<double>((i + 1) * step % blocks.count));
+  return blocks;
+}
+
+// With caches in blocks.
+Request with_blocks(Request request, DType dtype, int64_t size) {
+  const Shape cache = request.inputs.at("key_cache").shape;
+  const BlocksOf blocks = blocks_of(cache[0], cache[2], size);
+  for (const auto& [name, seed] : {std::pair{"key_cache", 2}, {"value_cache", 3}})
+    request.inputs[name] = Random(seed).reals(dtype, {blocks.count, cache[1], size, cache[3]}, -9, 9);
+  request.inputs["blocks"] = blocks.table;
+  return request;
+}
+
+TEST_F(AttentionTest, RotaryPagedCacheWrite) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const CachedRows& it : kCachedRows) {
+      for (const int64_t size : {1, 2, 16}) {
+        for (const bool is_packed : {false, true}) {
+          SCOPED_TRACE(fmt::format("{} {} rows of {} and {} heads, {} wide, blocks of {}{}", name(dtype), it.rows,
+                                   it.heads, it.key_heads, it.width, size, is_packed ? ", packed" : ""));
+          expect_reference("rotary_cache_write_paged",
+                           with_blocks(request_of(it, dtype, is_packed, is_packed), dtype, size), kEverythingAsAsked);
+        }
+      }
+    }
+  }
+}
+
 // With only_new, in the memory of the caches: bit for bit what whole caches give, and other rows are not touched.
 TEST_F(AttentionTest, RotaryCacheWriteInPlace) {
-  Context on_device = context();
+  const testing::OperandPairs pairs{{"keys", "key_cache"}, {"values", "value_cache"}};
+  testing::OperandPairs with_scales = pairs;
+  with_scales["scales"] = "scale_cache";
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const CachedRows& it : kCachedRows) {
       for (const bool is_packed : {false, true}) {
         const Request request = request_of(it, dtype, is_packed, false);
-        std::map<std::string, DeviceTensor> on;
-        for (const auto& [name, tensor] : request.inputs)
-          on.emplace(name, *on_device.executor.upload(tensor, Storage::buffer));
-        const auto given = [&](const char* name) { return on.contains(name) ? &on.at(name) : nullptr; };
-        const auto described = [&](const char* name) {
-          return given(name) ? std::optional(desc_of(on.at(name))) : std::nullopt;
-        };
-        const auto call_of = [&](bool only_new) {
-          return generated::operators::rotary_cache_write_call({.query = desc_of(on.at("query")),
-                                                                .key = described("key"),
-                                                                .value = described("value"),
-                                                                .key_cache = desc_of(on.at("key_cache")),
-                                                                .value_cache = desc_of(on.at("value_cache")),
-                                                                .cos = desc_of(on.at("cos")),
-                                                                .sin = desc_of(on.at("sin")),
-                                                                .last = desc_of(on.at("last"))},
-                                                               {.only_new = only_new});
-        };
-        const Shape cache{it.batches, it.key_heads, it.capacity, it.width};
-        const auto allocated = [&](DType type, const Shape& shape) {
-          return *on_device.executor.allocate(type, shape, Storage::buffer);
-        };
-        const DeviceTensor lengths = allocated(DType::i32, {it.batches}), keys = allocated(dtype, cache),
-                           values = allocated(dtype, cache);
-        const DeviceTensor rotated = allocated(dtype, {it.batches, it.rows, it.heads, it.width});
-        const auto run = [&](bool only_new, const DeviceTensor& to_keys, const DeviceTensor& to_values) {
-          const auto call = call_of(only_new);
-          ASSERT_TRUE(call) << to_text(call.error());
-          const Selection selection = select(call->problem, on_device.profile, on_device.library, {});
-          ASSERT_FALSE(selection.ranked.empty());
-          const Work work{&selection.ranked.front(),
-                          {given("query"), given("key"), given("value"), given("key_cache"), given("value_cache"),
-                           given("cos"), given("sin"), given("last"), &rotated, &to_keys, &to_values, &lengths}};
-          auto recording = on_device.executor.record({&work, 1});
-          ASSERT_TRUE(recording) << to_text(recording.error());
-          ASSERT_TRUE(on_device.executor.run(*recording));
-        };
-        run(false, keys, values);
-        const HostTensor whole = *on_device.executor.download(rotated);
-        run(true, on.at("key_cache"), on.at("value_cache"));
-        const auto data = [&](const DeviceTensor& tensor) { return on_device.executor.download(tensor)->data; };
-        EXPECT_TRUE(data(on.at("key_cache")) == data(keys));
-        EXPECT_TRUE(data(on.at("value_cache")) == data(values));
-        EXPECT_TRUE(data(rotated) == whole.data);
+        SCOPED_TRACE(fmt::format("{} {} rows of {} and {} heads, {} wide{}", name(dtype), it.rows, it.heads,
+                                 it.key_heads, it.width, is_packed ? ", packed" : ""));
+        testing::expect_in_place(context(), "rotary_cache_write", request, pairs);
+        testing::expect_in_place(context(), "rotary_cache_write_q8rs", with_int8_rows(request), with_scales);
+        testing::expect_in_place(context(), "rotary_cache_write_paged", with_blocks(request, dtype, 4), pairs);
       }
     }
   }
@@ -252,6 +259,25 @@ TEST(RotaryCacheCalls, SayWhatTheyCannotWrite) {
               "  hint: both must have the same dtype");
   const TensorDesc many{DType::f32, {2, 5, 3, 8}};
   EXPECT_TEXT(with(many, many, many, table), "there are 5 new rows, and the cache has room for 4");
+  // Two blocks of four keys for each batch.
+  const auto paged = [&](const TensorDesc& query, const TensorDesc& caches, const TensorDesc& blocks) {
+    return said(rotary_cache_write_paged_call({.query = query,
+                                               .key = query,
+                                               .value = query,
+                                               .key_cache = caches,
+                                               .value_cache = caches,
+                                               .cos = table,
+                                               .sin = table,
+                                               .blocks = blocks,
+                                               .last = TensorDesc{DType::i32, {2}}}));
+  };
+  const TensorDesc two{DType::i32, {2, 2}}, in_blocks{DType::f32, {9, 3, 4, 8}};
+  EXPECT_TEXT(paged({DType::f32, {2, 8, 3, 8}}, in_blocks, two), "a call");
+  EXPECT_TEXT(paged({DType::f32, {2, 9, 3, 8}}, in_blocks, two), "there are 9 new rows, and the cache has room for 8");
+  EXPECT_TEXT(paged(rows, {DType::f32, {9, 3, 6, 8}}, two),
+              "a block has room for 6 keys\n"
+              "  hint: it must be a power of two");
+  EXPECT_TEXT(paged(rows, {DType::f32, {0, 3, 4, 8}}, two), "there are 1 new rows, and the cache has room for 0");
 }
 
 // ---- attention ------------------------------------------------------------------------------------------------------
@@ -430,6 +456,125 @@ TEST_F(AttentionTest, KeysBehindTheLastAreNotRead) {
   expect_reference("attention", request, kEverythingAsAsked);
 }
 
+// ---- attention_paged ------------------------------------------------------------------------------------------------
+
+// The same with keys and values in blocks of `size`. Memory without keys is NaN.
+Request in_blocks(Request request, const Layer& it, DType dtype, int64_t size) {
+  const BlocksOf blocks = blocks_of(it.batches, it.keys, size);
+  request.inputs["blocks"] = blocks.table;
+  for (const char* operand : {"key", "value"}) {
+    const HostTensor whole = request.inputs.at(operand);
+    const int64_t width = whole.shape[3];
+    const Shape shape = it.keys_heads_first ? Shape{blocks.count, it.key_heads, size, width}
+                                            : Shape{blocks.count, size, it.key_heads, width};
+    HostTensor paged = zeros(dtype, shape);
+    for (int64_t i = 0; i < element_count(shape); ++i) set_element(paged, i, kNan);
+    for (int64_t i = 0; i < element_count(whole.shape); ++i) {
+      const int64_t batch = i / width / it.key_heads / it.keys, line = i / width % (it.key_heads * it.keys);
+      const int64_t head = it.keys_heads_first ? line / it.keys : line % it.key_heads;
+      const int64_t key = it.keys_heads_first ? line % it.keys : line / it.key_heads;
+      const auto block = static_cast<int64_t>(element(blocks.table, batch * blocks.per_row + key / size));
+      const int64_t to = it.keys_heads_first ? (block * it.key_heads + head) * size + key % size
+                                             : (block * size + key % size) * it.key_heads + head;
+      set_element(paged, to * width + i % width, element(whole, i));
+    }
+    request.inputs[operand] = paged;
+  }
+  if (!request.inputs.contains("key_lengths")) {
+    request.inputs["key_lengths"] = zeros(DType::i32, {it.batches});
+    for (int64_t batch = 0; batch < it.batches; ++batch)
+      set_element(request.inputs["key_lengths"], batch, static_cast<double>(it.keys));
+  }
+  return request;
+}
+
+const Layer kPagedLayers[] = {
+    {},
+    {.queries = 3, .keys = 7, .width = 5, .value_width = 3},
+    {.heads = 4, .queries = 1, .keys = 129, .width = 64},
+    {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32},
+    {.batches = 2, .heads = 6, .key_heads = 1, .queries = 5, .keys = 64, .width = 96, .value_width = 40},
+    {.heads = 2, .key_heads = 1, .queries = 3, .keys = 300, .width = 256},
+    {.queries = 2, .keys = 5, .width = 300, .value_width = 1000},
+    {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .keys_heads_first = true},
+    {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 64, .mask = {2, 1, 1, 64}},
+    {.heads = 2, .queries = 9, .keys = 64, .causal = "to_last", .window = 20, .softcap = 5, .mask = {9, 64}},
+    {.heads = 3, .key_heads = 3, .queries = 9, .keys = 4, .causal = "to_last"},
+    // Lengths of 0, 1, the capacity and one more.
+    {.batches = 4, .heads = 2, .queries = 5, .keys = 64, .causal = "to_last", .lengths = {0, 1, 64, 65}},
+    {.batches = 4, .heads = 2, .queries = 1, .keys = 512, .width = 64, .lengths = {-7, 1, 512, 513}},
+    {.batches = 3,
+     .heads = 8,
+     .key_heads = 2,
+     .queries = 5,
+     .keys = 1100,
+     .width = 64,
+     .causal = "to_last",
+     .window = 600,
+     .lengths = {1100, 530, 0},
+     .keys_heads_first = true},
+};
+
+TEST_F(AttentionTest, OfBlocks) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Layer& layer : kPagedLayers) {
+      for (const int64_t size : {1, 16, 64}) {
+        SCOPED_TRACE(fmt::format("{} {}, blocks of {}", name(dtype), text_of(layer), size));
+        expect_reference("attention_paged", in_blocks(request_of(layer, dtype), layer, dtype, size),
+                         kEverythingAsAsked);
+      }
+    }
+  }
+}
+
+// Blocks of any size give what keys without blocks give.
+TEST(PagedAttentionReference, IsThatOfWholeKeys) {
+  for (const Layer& layer : kPagedLayers) {
+    if (layer.keys > 300) continue;
+    const Request whole = request_of(layer, DType::f32);
+    const HostTensor expected =
+        reference::find("attention")(*complete(*find_operator("attention"), whole)).at("output");
+    for (const int64_t size : {1, 2, 16, 256}) {
+      if (!layer.mask.empty() && layer.keys % size != 0) continue;
+      if (!layer.lengths.empty() && layer.keys % size != 0) continue;
+      const Request paged = in_blocks(whole, layer, DType::f32, size);
+      const Tensors given = reference::find("attention_paged")(*complete(*find_operator("attention_paged"), paged));
+      EXPECT_TRUE(given.at("output").data == expected.data) << text_of(layer) << ", blocks of " << size;
+    }
+  }
+}
+
+// Two batches read the same blocks; and entries that are no blocks count as the last one.
+TEST_F(AttentionTest, OfSharedAndMissingBlocks) {
+  const Layer layer{.batches = 3, .heads = 4, .key_heads = 2, .queries = 3, .keys = 128, .width = 64};
+  const std::vector<std::vector<double>> tables = {
+      {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 7, 4, 5, 6, 3, 5, 5, 5, 5, 5, 5, 5, 5},
+      {0, -1, 2, 24, 4, 25, 6, 2147483647, 0, 1, -2147483648.0, 7, 4, 5, 6, 3, -1, -1, -1, -1, -1, -1, -1, -1},
+  };
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const std::vector<double>& table : tables) {
+      Request request = in_blocks(request_of(layer, dtype), layer, dtype, 16);
+      request.inputs["blocks"] = tensor_of(DType::i32, {3, 8}, table);
+      for (const char* operand : {"key", "value"})  // without the NaN of the block that nobody has
+        request.inputs[operand] = Random(3).reals(dtype, request.inputs.at(operand).shape, -2, 2);
+      expect_reference("attention_paged", request, kEverythingAsAsked);
+    }
+  }
+}
+
+TEST_F(AttentionTest, OfNoBlocks) {
+  for (const Layer& layer : {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}})
+    expect_reference("attention_paged", in_blocks(request_of(layer, DType::f32), layer, DType::f32, 4),
+                     kEverythingAsAsked);
+  // No block, and no entry in the table: rows without keys are zeros.
+  for (const auto& [count, per_row] : {std::pair{0, 3}, {2, 0}, {0, 0}}) {
+    Request request = in_blocks(request_of({.queries = 2}, DType::f32), {.queries = 2}, DType::f32, 4);
+    for (const char* operand : {"key", "value"}) request.inputs[operand] = zeros(DType::f32, {count, 4, 1, 32});
+    request.inputs["blocks"] = zeros(DType::i32, {1, per_row});
+    expect_reference("attention_paged", request, kEverythingAsAsked);
+  }
+}
+
 // ---- attention_q8rs -------------------------------------------------------------------------------------------------
 
 // The same with int8 keys and values.
@@ -536,6 +681,24 @@ TEST(AttentionCalls, SayWhatTheyCannotAttendTo) {
               "  hint: each dimension of the mask must be 1 or equal the scores' dimension");
   EXPECT_TEXT(masked({DType::f16, {5, 9}}),
               "mask is f16, and query is f32\n"
+              "  hint: both must have the same dtype");
+}
+
+TEST(AttentionCalls, SayWhichBlocksTheyCannotRead) {
+  using namespace generated::operators;
+  const TensorDesc query{DType::f32, {2, 5, 6, 8}};
+  const auto with = [&](const TensorDesc& keys, const TensorDesc& blocks) {
+    return said(attention_paged_call({.query = query, .key = keys, .value = keys, .blocks = blocks}));
+  };
+  const TensorDesc table{DType::i32, {2, 4}};
+  EXPECT_TEXT(with({DType::f32, {9, 16, 3, 8}}, table), "accepted");
+  EXPECT_TEXT(with({DType::f32, {9, 12, 3, 8}}, table),
+              "a block has room for 12 keys\n"
+              "  hint: it must be a power of two");
+  EXPECT_TEXT(with({DType::f32, {9, 65536, 3, 8}}, {DType::i32, {2, 32768}}),
+              "a row of blocks has room for 2147483648 keys, and can have room for 2147483647");
+  EXPECT_TEXT(with({DType::f16, {9, 16, 3, 8}}, table),
+              "key is f16, and query is f32\n"
               "  hint: both must have the same dtype");
 }
 

@@ -7,7 +7,7 @@
 
 #include "operators.h"
 #include "strided_copy.h"
-#include "tests/kernels/kernel_test.h"
+#include "tests/kernels/in_place.h"
 #include "tests/support/expected_text.h"
 #include "tests/support/tensors.h"
 
@@ -219,36 +219,57 @@ TEST_F(MovementTest, CacheWrite) {
   }
 }
 
-// With only_new, in the memory of the caches: the same, and other rows are not touched.
-TEST_F(MovementTest, CacheWriteInPlace) {
-  Context on_device = context();
+// With caches in blocks of `size`. Without `table` no batches share a block.
+Request paged_request(const CacheCase& it, DType dtype, int64_t size, const std::vector<double>& table = {}) {
+  Request request = cache_request(it, dtype);
+  const int64_t per_row = (it.capacity + size - 1) / size, count = it.batches * per_row + 1;
+  request.inputs["key_cache"] = Random(1).reals(dtype, {count, it.heads, size, it.width}, -9, 9);
+  request.inputs["value_cache"] = Random(2).reals(dtype, {count, it.heads, size, it.value_width}, -9, 9);
+  HostTensor& blocks = request.inputs["blocks"] = zeros(DType::i32, {it.batches, per_row});
+  for (int64_t i = 0; i + 1 < count; ++i)
+    set_element(blocks, i, table.empty() ? static_cast<double>(count - 1 - i) : table[static_cast<size_t>(i)]);
+  return request;
+}
+
+TEST_F(MovementTest, PagedCacheWrite) {
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const CacheCase& it : kCaches) {
-      const Request request = cache_request(it, dtype);
-      const Tensors expected = reference::find("cache_write")(request);
-      std::map<std::string, DeviceTensor> on;
-      for (const auto& [name, tensor] : request.inputs)
-        on.emplace(name, *on_device.executor.upload(tensor, Storage::buffer));
-      const DeviceTensor lengths = *on_device.executor.allocate(DType::i32, {it.batches}, Storage::buffer);
-      const auto call = generated::operators::cache_write_call({.key_cache = desc_of(on.at("key_cache")),
-                                                                .value_cache = desc_of(on.at("value_cache")),
-                                                                .key = desc_of(on.at("key")),
-                                                                .value = desc_of(on.at("value")),
-                                                                .last = desc_of(on.at("last"))},
-                                                               {.only_new = true});
-      ASSERT_TRUE(call) << to_text(call.error());
-      const Selection selection = select(call->problem, on_device.profile, on_device.library, {});
-      ASSERT_FALSE(selection.ranked.empty());
-      const Work work{&selection.ranked.front(),
-                      {&on.at("key_cache"), &on.at("value_cache"), &on.at("key"), &on.at("value"), &on.at("last"),
-                       &on.at("key_cache"), &on.at("value_cache"), &lengths}};
-      auto recording = on_device.executor.record({&work, 1});
-      ASSERT_TRUE(recording) << to_text(recording.error());
-      ASSERT_TRUE(on_device.executor.run(*recording));
-      EXPECT_TRUE(on_device.executor.download(on.at("key_cache"))->data == expected.at("keys").data);
-      EXPECT_TRUE(on_device.executor.download(on.at("value_cache"))->data == expected.at("values").data);
-      EXPECT_TRUE(on_device.executor.download(lengths)->data == expected.at("lengths").data);
+      for (const int64_t size : {1, 2, 16, 256}) {
+        SCOPED_TRACE(fmt::format("{} {} of {} rows, {} and {} wide, blocks of {}", name(dtype), it.rows, it.capacity,
+                                 it.width, it.value_width, size));
+        expect_reference("cache_write_paged", paged_request(it, dtype, size), kEverythingAsAsked);
+      }
     }
+  }
+}
+
+// Blocks that several rows share, of which the last new row stays; and entries that are no blocks, whose rows are not
+// stored.
+TEST_F(MovementTest, PagedCacheWriteOfAnyTable) {
+  const CacheCase it{2, 2, 16, 16, 3, 5, {15, 15}};
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const std::vector<double>& table : {std::vector<double>{1, 2, 3, 0, 3, 3, 1, 8},
+                                             {0, 0, 0, 0, 0, 0, 0, 0},
+                                             {-1, 9, 2147483647, -2147483648.0, 1, -2, 10, 3},
+                                             {9, 9, 9, 9, 9, 9, 9, 9}})
+      expect_reference("cache_write_paged", paged_request(it, dtype, 4, table), kEverythingAsAsked);
+  }
+}
+
+// With only_new, in the memory of the caches: the same, and other rows are not touched.
+TEST_F(MovementTest, CacheWriteInPlace) {
+  const testing::OperandPairs pairs{{"keys", "key_cache"}, {"values", "value_cache"}};
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const CacheCase& it : kCaches) {
+      SCOPED_TRACE(
+          fmt::format("{} {} of {} rows, {} and {} wide", name(dtype), it.rows, it.capacity, it.width, it.value_width));
+      testing::expect_in_place(context(), "cache_write", cache_request(it, dtype), pairs);
+      testing::expect_in_place(context(), "cache_write_paged", paged_request(it, dtype, 4), pairs);
+    }
+    // Entries that are no blocks.
+    const CacheCase far{2, 2, 16, 16, 3, 5, {15, 15}};
+    testing::expect_in_place(context(), "cache_write_paged",
+                             paged_request(far, dtype, 4, {-1, 9, 2147483647, -2147483648.0, 1, -2, 10, 3}), pairs);
   }
 }
 

@@ -261,10 +261,23 @@ def attention_rows():
     int8_caches = {"key_cache": int8_caches[0], "value_cache": int8_caches[1], "scale_cache": scale_cache,
                    "last": np.array([3], np.int32)}
     whole = [rows.astype(np.float32) for rows in whole]
+    # Blocks of two keys, of which both sequences share the first.
+    table = np.array([[3, 1, 0], [3, 2, 4]], np.int32)
+    in_blocks = [reals(5, 2, 4, 16), reals(5, 2, 4, 16)]
+    gathered = [blocks[table].reshape(2, 6, 4, 16) for blocks in in_blocks]
+    block_caches = [reals(5, 2, 2, 8), reals(5, 2, 2, 8)]
+    written_blocks = [cache.copy() for cache in block_caches]
+    for cache, rows in zip(written_blocks, new):
+        cache[1, :, 1] = rows[0, 0]
     return [
         ("attention", {"query": query, "key": key, "value": value}, {}, attended(query, key, value)),
         ("attention_q8rs", {"query": query, "key": packed[0], "value": packed[1], "scales": scales}, {},
          attended(query, *plain)),
+        ("attention_paged", {"query": query, "key": in_blocks[0], "value": in_blocks[1], "blocks": table}, {},
+         attended(query, *gathered)),
+        ("cache_write_paged", {"key_cache": block_caches[0], "value_cache": block_caches[1], "key": new[0], "value": new[1],
+                               "blocks": table[:1], "last": np.array([3], np.int32)}, {},
+         (*written_blocks, np.array([4]))),
         ("cache_write_q8rs", {**int8_caches, "key": whole[0], "value": whole[1]}, {},
          (*int8_written, written_scales, np.array([4]))),
         ("rotary_embedding", {"input": query, "cos": cos, "sin": sin}, {}, rotated(f64(query), cos, sin)),

@@ -8,12 +8,15 @@
 #include <cmath>
 
 #include "attention.h"
+#include "attention_paged.h"
 #include "attention_q8rs.h"
 #include "operators.h"
 #include "rotary_cache_write.h"
+#include "rotary_cache_write_paged.h"
 #include "rotary_cache_write_q8rs.h"
 #include "rotary_embedding.h"
 #include "runtime/engine/calls/placement.h"
+#include "runtime/engine/operators/block_table.h"
 #include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
@@ -110,7 +113,7 @@ Done check_dtypes(const Inputs& inputs) {
   const TensorDesc& query = inputs.query;
   std::vector<std::pair<std::string_view, const Required<TensorDesc>*>> tensors{{"cos", &inputs.cos},
                                                                                 {"sin", &inputs.sin}};
-  if constexpr (std::is_same_v<Inputs, RotaryCacheWriteInputs<Described>>)
+  if constexpr (!std::is_same_v<Inputs, RotaryCacheWriteQ8rsInputs<Described>>)
     tensors.insert(tensors.begin(), {{"key_cache", &inputs.key_cache}, {"value_cache", &inputs.value_cache}});
   for (const auto& [name, given] : tensors) {
     if (Done like = check_dtype(name, *given, "query", query); !like) return like;
@@ -122,14 +125,14 @@ Done check_dtypes(const Inputs& inputs) {
   return std::monostate{};
 }
 
-// How many heads are queries.
+// How many heads are queries. `capacity`: of the cache, in keys of a sequence.
 template <typename Inputs>
-Expected<int64_t> checked(const Inputs& inputs) {
+Expected<int64_t> checked(const Inputs& inputs, int64_t capacity) {
   if (Done same = check_dtypes(inputs); !same) return same.error();
   auto heads = query_heads(inputs);
   if (!heads) return heads.error();
   const int64_t rows = inputs.query->shape[1], width = inputs.query->shape[3];
-  const int64_t capacity = inputs.key_cache->shape[2], angles = inputs.cos->shape[1];
+  const int64_t angles = inputs.cos->shape[1];
   if (rows > capacity)
     return refused(fmt::format("there are {} new rows, and the cache has room for {}", rows, capacity));
   if (angles > width / 2)
@@ -140,14 +143,14 @@ Expected<int64_t> checked(const Inputs& inputs) {
 
 // If nothing is rotated or written, a side may be past 32 bits.
 template <typename Inputs>
-fields::RotaryCache sizes_of(const Inputs& inputs, int64_t heads, bool is_empty) {
+fields::RotaryCache sizes_of(const Inputs& inputs, int64_t heads, int64_t capacity, bool is_empty) {
   const Shape &query = inputs.query->shape, &key_cache = inputs.key_cache->shape, &cos = inputs.cos->shape;
   return {
       .batches = u32(query[0]),
       .heads = is_empty ? 1 : u32(heads),
       .key_heads = is_empty ? 1 : u32(key_cache[1]),
       .row_heads = is_empty ? 1 : u32(query[2]),
-      .capacity = u32(key_cache[2]),
+      .capacity = u32(capacity),
       .rows = u32(query[1]),
       .width = is_empty ? 1 : u32(query[3]),
       .half_width = is_empty ? 1 : u32((query[3] + 1) / 2),
@@ -158,21 +161,22 @@ fields::RotaryCache sizes_of(const Inputs& inputs, int64_t heads, bool is_empty)
 
 }  // namespace
 
-Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const RotaryCacheWriteAttributes& attributes) {
-  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &cos = inputs.cos;
-  const auto heads = checked(inputs);
-  if (!heads) return heads.error();
-  const int64_t batches = query.shape[0], rows = query.shape[1], width = query.shape[3];
-  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2];
-  const TensorDesc rotated{query.dtype, {batches, rows, *heads, width}};
+namespace {
+
+TensorDesc rotated_by(const TensorDesc& query, int64_t heads) {
+  return {query.dtype, {query.shape[0], query.shape[1], heads, query.shape[3]}};
+}
+
+// What rotary_cache_write and rotary_cache_write_paged share. `cached_rows`: of a head of the caches, of all batches.
+template <typename Inputs, typename Attributes>
+fields::RotaryPairs pairs_of(const Inputs& inputs, const Attributes& attributes, int64_t heads, int64_t cached_rows) {
+  const int64_t batches = inputs.query->shape[0], rows = inputs.query->shape[1], width = inputs.query->shape[3];
   const int64_t half_width = (width + 1) / 2;
-  const int64_t visited = batches * key_heads * (attributes.only_new ? rows : capacity);
-  const bool has_queries = element_count(rotated.shape) > 0, has_keys = visited * width > 0;
-  const bool is_empty = !has_queries && !has_keys;
-  const int64_t query_pairs = has_queries ? batches * rows * *heads * half_width : 0;
+  const int64_t visited = inputs.key_cache->shape[1] * (attributes.only_new ? batches * rows : cached_rows);
+  const bool has_queries = element_count(rotated_by(inputs.query, heads).shape) > 0, has_keys = visited * width > 0;
+  const int64_t query_pairs = has_queries ? batches * rows * heads * half_width : 0;
   const int64_t key_pairs = has_keys ? visited * half_width : 0;
-  const rotary_cache_write::Problem fields{
-      .rotary_cache = sizes_of(inputs, *heads, is_empty),
+  return {
       .query_pairs = u32(query_pairs),
       .key_pairs = u32(key_pairs),
       .items = u32(std::max(query_pairs + 2 * key_pairs, batches)),
@@ -180,33 +184,74 @@ Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const Rota
       .interleaved = attributes.interleaved ? 1u : 0u,
       .only_new = attributes.only_new ? 1u : 0u,
   };
+}
+
+}  // namespace
+
+Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const RotaryCacheWriteAttributes& attributes) {
+  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache;
+  const int64_t capacity = key_cache.shape[2];
+  const auto heads = checked(inputs, capacity);
+  if (!heads) return heads.error();
+  const auto pairs = pairs_of(inputs, attributes, *heads, query.shape[0] * capacity);
+  const rotary_cache_write::Problem fields{
+      .rotary_cache = sizes_of(inputs, *heads, capacity, pairs.query_pairs == 0 && pairs.key_pairs == 0),
+      .rotary_pairs = pairs};
   return make_call(fields, {.query = query,
                             .key = inputs.key,
                             .value = inputs.value,
                             .key_cache = key_cache,
                             .value_cache = inputs.value_cache,
-                            .cos = cos,
+                            .cos = inputs.cos,
                             .sin = inputs.sin,
                             .last = inputs.last,
-                            .rotated = rotated,
+                            .rotated = rotated_by(query, *heads),
                             .keys = TensorDesc{key_cache.dtype, key_cache.shape},
                             .values = TensorDesc{key_cache.dtype, key_cache.shape},
-                            .lengths = TensorDesc{DType::i32, {batches}}});
+                            .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+}
+
+Expected<Call> infer(const RotaryCacheWritePagedInputs<Described>& inputs,
+                     const RotaryCacheWritePagedAttributes& attributes) {
+  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &blocks = inputs.blocks;
+  const int64_t block_count = key_cache.shape[0], block_size = key_cache.shape[2];
+  const auto capacity = checked_capacity(block_count, block_size, blocks);
+  if (!capacity) return capacity.error();
+  const auto heads = checked(inputs, *capacity);
+  if (!heads) return heads.error();
+  const auto pairs = pairs_of(inputs, attributes, *heads, block_count * block_size);
+  const rotary_cache_write_paged::Problem fields{
+      .rotary_cache = sizes_of(inputs, *heads, *capacity, pairs.query_pairs == 0 && pairs.key_pairs == 0),
+      .rotary_pairs = pairs,
+      .block_table = block_table_of(block_count, block_size, blocks)};
+  return make_call(fields, {.query = query,
+                            .key = inputs.key,
+                            .value = inputs.value,
+                            .key_cache = key_cache,
+                            .value_cache = inputs.value_cache,
+                            .cos = inputs.cos,
+                            .sin = inputs.sin,
+                            .blocks = blocks,
+                            .last = inputs.last,
+                            .rotated = rotated_by(query, *heads),
+                            .keys = TensorDesc{key_cache.dtype, key_cache.shape},
+                            .values = TensorDesc{key_cache.dtype, key_cache.shape},
+                            .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
 }
 
 Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
                      const RotaryCacheWriteQ8rsAttributes& attributes) {
-  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &cos = inputs.cos;
-  const auto heads = checked(inputs);
+  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache;
+  const int64_t capacity = key_cache.shape[2];
+  const auto heads = checked(inputs, capacity);
   if (!heads) return heads.error();
-  const int64_t batches = query.shape[0], rows = query.shape[1], width = query.shape[3];
-  const int64_t key_heads = key_cache.shape[1], capacity = key_cache.shape[2];
-  const TensorDesc rotated{query.dtype, {batches, rows, *heads, width}};
+  const int64_t batches = query.shape[0], rows = query.shape[1], key_heads = key_cache.shape[1];
+  const TensorDesc rotated = rotated_by(query, *heads);
   const int64_t query_lines = element_count(rotated.shape) > 0 ? batches * rows * *heads : 0;
   const int64_t lines = batches * key_heads * (attributes.only_new ? rows : capacity);
   const bool is_empty = query_lines == 0 && lines == 0;
   const rotary_cache_write_q8rs::Problem fields{
-      .rotary_cache = sizes_of(inputs, *heads, is_empty),
+      .rotary_cache = sizes_of(inputs, *heads, capacity, is_empty),
       .query_lines = u32(query_lines),
       .lines = u32(lines),
       .is_packed = inputs.key ? 0u : 1u,
@@ -219,7 +264,7 @@ Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
                             .key_cache = key_cache,
                             .value_cache = inputs.value_cache,
                             .scale_cache = inputs.scale_cache,
-                            .cos = cos,
+                            .cos = inputs.cos,
                             .sin = inputs.sin,
                             .last = inputs.last,
                             .rotated = rotated,
@@ -266,15 +311,17 @@ struct LayerAndOutput {
   TensorDesc output;
 };
 
-// Of attention, whatever the dtype of its keys and values.
+// Of attention, whatever the dtype of its keys and values. `keys_in_blocks`: of a batch, if they are in blocks.
 template <typename Inputs, typename Attributes>
-Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attributes) {
+Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attributes,
+                                  std::optional<int64_t> keys_in_blocks = std::nullopt) {
   const TensorDesc &query = inputs.query, &key = inputs.key, &value = inputs.value;
   if (inputs.mask) {
     if (Done like = check_dtype("mask", *inputs.mask, "query", query); !like) return like.error();
   }
   const Heads of_query(query.shape, attributes.heads_first);
   const Heads of_key(key.shape, attributes.keys_heads_first), of_value(value.shape, attributes.keys_heads_first);
+  const int64_t keys = keys_in_blocks.value_or(of_key.rows);
   if (of_key.heads == 0 ? of_query.heads != 0 : of_query.heads % of_key.heads != 0)
     return refused(fmt::format("query has {} heads, and key has {}", of_query.heads, of_key.heads),
                    "each head of keys belongs to the same number of heads of queries");
@@ -287,8 +334,7 @@ Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attrib
         fmt::format("heads have {} and {} elements, and can have {}", of_query.width, of_value.width, kMostWidth));
   std::array<uint32_t, 4> mask_strides = {};
   if (inputs.mask) {
-    const auto strides =
-        mask_strides_of(inputs.mask->shape, {of_query.batches, of_query.heads, of_query.rows, of_key.rows});
+    const auto strides = mask_strides_of(inputs.mask->shape, {of_query.batches, of_query.heads, of_query.rows, keys});
     if (!strides) return strides.error();
     mask_strides = *strides;
   }
@@ -306,7 +352,7 @@ Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attrib
       .group = u32(group),
       .rows = is_empty ? 0 : u32(group * of_query.rows),
       .queries = is_empty ? 0 : u32(of_query.rows),
-      .keys = is_empty ? 0 : u32(of_key.rows),
+      .keys = is_empty ? 0 : u32(keys),
       .width = u32(of_query.width),
       .value_width = u32(of_value.width),
       .query_strides = of_query.strides,
@@ -325,12 +371,18 @@ Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attrib
   return LayerAndOutput{layer, output};
 }
 
+template <typename Inputs>
+Done check_keys(const Inputs& inputs) {
+  for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
+    if (Done like = check_dtype(name, *given, "query", inputs.query); !like) return like;
+  }
+  return std::monostate{};
+}
+
 }  // namespace
 
 Expected<Call> infer(const AttentionInputs<Described>& inputs, const AttentionAttributes& attributes) {
-  for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
-    if (Done like = check_dtype(name, *given, "query", inputs.query); !like) return like.error();
-  }
+  if (Done same = check_keys(inputs); !same) return same.error();
   const auto of = layer_of(inputs, attributes);
   if (!of) return of.error();
   return make_call(attention::Problem{.attention_layer = of->layer}, {.query = inputs.query,
@@ -339,6 +391,25 @@ Expected<Call> infer(const AttentionInputs<Described>& inputs, const AttentionAt
                                                                       .mask = inputs.mask,
                                                                       .key_lengths = inputs.key_lengths,
                                                                       .output = of->output});
+}
+
+Expected<Call> infer(const AttentionPagedInputs<Described>& inputs, const AttentionPagedAttributes& attributes) {
+  if (Done same = check_keys(inputs); !same) return same.error();
+  const int64_t block_count = inputs.key->shape[0];
+  const int64_t block_size = inputs.key->shape[attributes.keys_heads_first ? 2 : 1];
+  const auto capacity = checked_capacity(block_count, block_size, inputs.blocks);
+  if (!capacity) return capacity.error();
+  const auto of = layer_of(inputs, attributes, *capacity);
+  if (!of) return of.error();
+  const attention_paged::Problem fields{.attention_layer = of->layer,
+                                        .block_table = block_table_of(block_count, block_size, inputs.blocks)};
+  return make_call(fields, {.query = inputs.query,
+                            .key = inputs.key,
+                            .value = inputs.value,
+                            .blocks = inputs.blocks,
+                            .mask = inputs.mask,
+                            .key_lengths = inputs.key_lengths,
+                            .output = of->output});
 }
 
 Expected<Call> infer(const AttentionQ8rsInputs<Described>& inputs, const AttentionQ8rsAttributes& attributes) {

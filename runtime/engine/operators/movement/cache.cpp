@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of specs/movement/cache_write.yaml and cache_write_q8rs.yaml. docs/movement.md has the rules.
+// The Calls of specs/movement/cache_write.yaml, cache_write_paged.yaml and cache_write_q8rs.yaml. docs/movement.md has the rules.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "cache_write.h"
+#include "cache_write_paged.h"
 #include "cache_write_q8rs.h"
 #include "operators.h"
 #include "runtime/engine/calls/placement.h"
+#include "runtime/engine/operators/block_table.h"
 #include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
@@ -27,20 +29,24 @@ Done check_rows(int64_t rows, int64_t capacity) {
   return refused(fmt::format("there are {} new rows, and the cache has room for {}", rows, capacity));
 }
 
-}  // namespace
+template <typename Inputs>
+Done check_dtypes(const Inputs& inputs) {
+  for (const auto& [name, given] :
+       {std::pair{"value_cache", &inputs.value_cache}, {"key", &inputs.key}, {"value", &inputs.value}}) {
+    if (Done same = check_dtype(name, *given, inputs.key_cache); !same) return same;
+  }
+  return std::monostate{};
+}
 
-Expected<Call> infer(const CacheWriteInputs<Described>& inputs, const CacheWriteAttributes& attributes) {
-  const TensorDesc &key_cache = inputs.key_cache, &value_cache = inputs.value_cache;
-  const TensorDesc &key = inputs.key, &value = inputs.value;
-  if (Done same = check_dtype("value_cache", value_cache, key_cache); !same) return same.error();
-  if (Done same = check_dtype("key", key, key_cache); !same) return same.error();
-  if (Done same = check_dtype("value", value, key_cache); !same) return same.error();
-  const int64_t batches = key_cache.shape[0], heads = key_cache.shape[1], capacity = key_cache.shape[2];
-  const int64_t width = key_cache.shape[3], value_width = value_cache.shape[3], rows = key.shape[1];
-  if (Done fits = check_rows(rows, capacity); !fits) return fits.error();
-  const int64_t lines = batches * heads * (attributes.only_new ? rows : capacity);
+// What cache_write and cache_write_paged share. `cached_rows`: of a head of the caches, of all batches.
+template <typename Inputs, typename Attributes>
+fields::CacheElements elements_of(const Inputs& inputs, const Attributes& attributes, int64_t capacity,
+                                  int64_t cached_rows) {
+  const int64_t batches = inputs.key->shape[0], rows = inputs.key->shape[1], heads = inputs.key->shape[2];
+  const int64_t width = inputs.key->shape[3], value_width = inputs.value->shape[3];
+  const int64_t lines = heads * (attributes.only_new ? batches * rows : cached_rows);
   const bool is_empty = lines * std::max(width, value_width) == 0;  // a side may be past 32 bits
-  const cache_write::Problem fields{
+  return {
       .batches = u32(batches),
       .heads = is_empty ? 1 : u32(heads),
       .capacity = u32(capacity),
@@ -51,15 +57,45 @@ Expected<Call> infer(const CacheWriteInputs<Described>& inputs, const CacheWrite
       .items = std::max(is_empty ? 0 : u32(lines * (width + value_width)), u32(batches)),
       .only_new = attributes.only_new ? 1u : 0u,
   };
-  const TensorDesc keys{key_cache.dtype, key_cache.shape}, values{value_cache.dtype, value_cache.shape};
+}
+
+}  // namespace
+
+Expected<Call> infer(const CacheWriteInputs<Described>& inputs, const CacheWriteAttributes& attributes) {
+  const TensorDesc &key_cache = inputs.key_cache, &value_cache = inputs.value_cache;
+  if (Done same = check_dtypes(inputs); !same) return same.error();
+  const int64_t batches = key_cache.shape[0], capacity = key_cache.shape[2];
+  if (Done fits = check_rows(inputs.key->shape[1], capacity); !fits) return fits.error();
+  const cache_write::Problem fields{.cache_elements = elements_of(inputs, attributes, capacity, batches * capacity)};
   return make_call(fields, {.key_cache = key_cache,
                             .value_cache = value_cache,
-                            .key = key,
-                            .value = value,
+                            .key = inputs.key,
+                            .value = inputs.value,
                             .last = inputs.last,
-                            .keys = keys,
-                            .values = values,
+                            .keys = TensorDesc{key_cache.dtype, key_cache.shape},
+                            .values = TensorDesc{value_cache.dtype, value_cache.shape},
                             .lengths = TensorDesc{DType::i32, {batches}}});
+}
+
+Expected<Call> infer(const CacheWritePagedInputs<Described>& inputs, const CacheWritePagedAttributes& attributes) {
+  const TensorDesc &key_cache = inputs.key_cache, &value_cache = inputs.value_cache;
+  if (Done same = check_dtypes(inputs); !same) return same.error();
+  const int64_t block_count = key_cache.shape[0], block_size = key_cache.shape[2];
+  const auto capacity = checked_capacity(block_count, block_size, inputs.blocks);
+  if (!capacity) return capacity.error();
+  if (Done fits = check_rows(inputs.key->shape[1], *capacity); !fits) return fits.error();
+  const cache_write_paged::Problem fields{
+      .cache_elements = elements_of(inputs, attributes, *capacity, block_count * block_size),
+      .block_table = block_table_of(block_count, block_size, inputs.blocks)};
+  return make_call(fields, {.key_cache = key_cache,
+                            .value_cache = value_cache,
+                            .key = inputs.key,
+                            .value = inputs.value,
+                            .blocks = inputs.blocks,
+                            .last = inputs.last,
+                            .keys = TensorDesc{key_cache.dtype, key_cache.shape},
+                            .values = TensorDesc{value_cache.dtype, value_cache.shape},
+                            .lengths = TensorDesc{DType::i32, {inputs.key->shape[0]}}});
 }
 
 Expected<Call> infer(const CacheWriteQ8rsInputs<Described>& inputs, const CacheWriteQ8rsAttributes& attributes) {

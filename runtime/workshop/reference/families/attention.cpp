@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "runtime/engine/calls/attributes.h"
+#include "runtime/workshop/reference/cache_slots.h"
 #include "runtime/workshop/reference/float32.h"
 #include "runtime/workshop/reference/rows.h"
 
@@ -128,16 +129,20 @@ HostTensor new_rows(const Request& request, const char* operand, int64_t from, i
   return given ? *given : heads_of(request.inputs.at("query"), from, count);
 }
 
-// The cache with the new rows [B, S, M, D] in it, from `firsts` on in each batch.
-Exact with_rows(const HostTensor& cache, const Exact& rows, const Shape& shape, const std::vector<int64_t>& firsts) {
+// The cache `name` with the new rows [B, S, M, D] in it, from `firsts` on in each batch.
+Exact with_rows(const Request& request, const char* name, const Exact& rows, const Shape& shape,
+                const std::vector<int64_t>& firsts) {
+  const HostTensor& cache = request.inputs.at(name);
   Exact exact;
   for (int64_t i = 0; i < element_count(cache.shape); ++i) exact.values.push_back(element(cache, i));
   exact.bounds.assign(exact.values.size(), 0);
   for (int64_t i = 0; i < element_count(shape); ++i) {
     const int64_t d = i % shape[3], head = i / shape[3] % shape[2], row = i / (shape[3] * shape[2]);
     const int64_t batch = row / shape[1], position = firsts[static_cast<size_t>(batch)] + row % shape[1];
-    if (position >= cache.shape[2]) continue;
-    const auto to = static_cast<size_t>(((batch * cache.shape[1] + head) * cache.shape[2] + position) * shape[3] + d);
+    const auto slot = slot_of(request, cache.shape, batch, position);
+    if (!slot) continue;
+    const int64_t line = (slot->matrix * cache.shape[1] + head) * cache.shape[2] + slot->row;
+    const auto to = static_cast<size_t>(line * shape[3] + d);
     exact.values[to] = rows.values[static_cast<size_t>(i)];
     exact.bounds[to] = rows.bounds[static_cast<size_t>(i)];
   }
@@ -154,7 +159,8 @@ Answer rotary_cache_write(const Request& request) {
   for (int64_t batch = 0; batch < batches; ++batch) {
     const auto last = static_cast<int64_t>(element(request.inputs.at("last"), batch));
     firsts.push_back(std::max<int64_t>(last, std::max<int64_t>(rows - 1, 0)) - (rows - 1));
-    set_element(lengths, batch, static_cast<double>(std::min(firsts.back() + rows, key_cache.shape[2])));
+    set_element(lengths, batch,
+                static_cast<double>(std::min(firsts.back() + rows, capacity_of(request, key_cache.shape))));
   }
   const HostTensor new_keys = new_rows(request, "key", heads, key_heads);
   const HostTensor new_values = new_rows(request, "value", heads + key_heads, key_heads);
@@ -171,8 +177,8 @@ Answer rotary_cache_write(const Request& request) {
   };
   add("rotated", {batches, rows, heads, query.shape[3]}, std::move(rotated.exact.at("output")));
   add("keys", key_cache.shape,
-      with_rows(key_cache, rotated_by_last(request, new_keys).exact.at("output"), new_keys.shape, firsts));
-  add("values", key_cache.shape, with_rows(request.inputs.at("value_cache"), moved, new_values.shape, firsts));
+      with_rows(request, "key_cache", rotated_by_last(request, new_keys).exact.at("output"), new_keys.shape, firsts));
+  add("values", key_cache.shape, with_rows(request, "value_cache", moved, new_values.shape, firsts));
   answer.outputs.emplace("lengths", std::move(lengths));
   return answer;
 }
@@ -385,10 +391,43 @@ Answer attention(const Request& request) {
   return answer_of(layer.query.tensor, shape, std::move(exact));
 }
 
+// The keys or values of all batches, [B, G * K, M, D], or with the heads first. An entry that is no block counts as the
+// last one.
+HostTensor out_of_blocks(const Request& request, const char* name) {
+  const HostTensor &cache = request.inputs.at(name), &blocks = request.inputs.at("blocks");
+  const bool is_heads_first = attribute<bool>(request, "keys_heads_first");
+  const int64_t batches = blocks.shape[0], count = cache.shape[0], width = cache.shape[3];
+  const int64_t heads = cache.shape[is_heads_first ? 1 : 2], size = cache.shape[is_heads_first ? 2 : 1];
+  const int64_t keys = count == 0 ? 0 : blocks.shape[1] * size;
+  HostTensor whole =
+      zeros(cache.dtype, is_heads_first ? Shape{batches, heads, keys, width} : Shape{batches, keys, heads, width});
+  const Heads from{cache, is_heads_first}, to{whole, is_heads_first};
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    for (int64_t key = 0; key < keys; ++key) {
+      auto block = static_cast<int64_t>(element(blocks, batch * blocks.shape[1] + key / size));
+      if (block < 0 || block >= count) block = count - 1;
+      for (int64_t head = 0; head < heads; ++head) {
+        for (int64_t d = 0; d < width; ++d)
+          set_element(whole, to.place(batch, head, key) * width + d,
+                      element(cache, from.place(block, head, key % size) * width + d));
+      }
+    }
+  }
+  return whole;
+}
+
+Answer attention_paged(const Request& request) {
+  Request whole = request;
+  for (const char* name : {"key", "value"}) whole.inputs[name] = out_of_blocks(request, name);
+  return attention(whole);
+}
+
 constexpr Row kRows[] = {
     exact_row<attention>("attention"),
+    exact_row<attention_paged>("attention_paged"),
     exact_row<attention>("attention_q8rs"),
     exact_row<rotary_cache_write>("rotary_cache_write"),
+    exact_row<rotary_cache_write>("rotary_cache_write_paged"),
     exact_row<rotary_cache_write_q8rs>("rotary_cache_write_q8rs"),
     exact_row<rotary_embedding>("rotary_embedding"),
 };

@@ -7,6 +7,7 @@
 
 #include "runtime/engine/calls/attributes.h"
 #include "runtime/workshop/reference/affine.h"
+#include "runtime/workshop/reference/cache_slots.h"
 #include "runtime/workshop/reference/rows.h"
 #include "words.h"
 
@@ -185,12 +186,13 @@ Tensors gather_elements(const Request& request) {
   return {{"output", std::move(output)}};
 }
 
-// The cache with the new rows [B, S, M, D] of `rows` in it, from `first` on in each batch.
-HostTensor with_rows(HostTensor cache, const HostTensor& rows, const List& firsts) {
+// The cache `name` with the new rows [B, S, M, D] of `rows` in it, from `first` on in each batch.
+HostTensor with_rows(const Request& request, const char* name, const HostTensor& rows, const List& firsts) {
+  HostTensor cache = request.inputs.at(name);
   for (int64_t i = 0; i < element_count(rows.shape); ++i) {
     const Coordinate at = coordinate_of(i, rows.shape);
-    const int64_t position = firsts[static_cast<size_t>(at[0])] + at[1];
-    if (position < cache.shape[2]) move_element(cache, index_of({at[0], at[2], position, at[3]}, cache.shape), rows, i);
+    const auto slot = slot_of(request, cache.shape, at[0], firsts[static_cast<size_t>(at[0])] + at[1]);
+    if (slot) move_element(cache, index_of({slot->matrix, at[2], slot->row, at[3]}, cache.shape), rows, i);
   }
   return cache;
 }
@@ -202,21 +204,21 @@ struct Placement {
 };
 Placement placement_of(const Request& request) {
   const HostTensor& cache = request.inputs.at("key_cache");
-  const int64_t batches = cache.shape[0], rows = request.inputs.at("key").shape[1];
+  const int64_t batches = request.inputs.at("key").shape[0], rows = request.inputs.at("key").shape[1];
   Placement placement{{}, zeros(DType::i32, {batches})};
   for (int64_t batch = 0; batch < batches; ++batch) {
     const auto last = static_cast<int64_t>(element(request.inputs.at("last"), batch));
     placement.firsts.push_back(std::max<int64_t>(last, std::max<int64_t>(rows - 1, 0)) - (rows - 1));
     set_element(placement.lengths, batch,
-                static_cast<double>(std::min(placement.firsts.back() + rows, cache.shape[2])));
+                static_cast<double>(std::min(placement.firsts.back() + rows, capacity_of(request, cache.shape))));
   }
   return placement;
 }
 
 Tensors cache_write(const Request& request) {
   auto [firsts, lengths] = placement_of(request);
-  return {{"keys", with_rows(request.inputs.at("key_cache"), request.inputs.at("key"), firsts)},
-          {"values", with_rows(request.inputs.at("value_cache"), request.inputs.at("value"), firsts)},
+  return {{"keys", with_rows(request, "key_cache", request.inputs.at("key"), firsts)},
+          {"values", with_rows(request, "value_cache", request.inputs.at("value"), firsts)},
           {"lengths", std::move(lengths)}};
 }
 
@@ -231,14 +233,15 @@ Tensors cache_write_q8rs(const Request& request) {
     move_element(scales, 2 * i, keys.scales, i);
     move_element(scales, 2 * i + 1, values.scales, i);
   }
-  return {{"keys", with_rows(request.inputs.at("key_cache"), keys.codes, firsts)},
-          {"values", with_rows(request.inputs.at("value_cache"), values.codes, firsts)},
-          {"scales", with_rows(request.inputs.at("scale_cache"), scales, firsts)},
+  return {{"keys", with_rows(request, "key_cache", keys.codes, firsts)},
+          {"values", with_rows(request, "value_cache", values.codes, firsts)},
+          {"scales", with_rows(request, "scale_cache", scales, firsts)},
           {"lengths", std::move(lengths)}};
 }
 
 constexpr Row kRows[] = {
     {"cache_write", cache_write},
+    {"cache_write_paged", cache_write},
     {"cache_write_q8rs", cache_write_q8rs},
     {"concat", concat},
     {"gather", gather},
