@@ -359,6 +359,12 @@ class Importer {
   Expected<std::optional<Known>> fused_layer(const Node& node, Arguments arguments);
   // Of [N, C, D, H, W]; nullopt: it is of something else.
   Expected<std::optional<Known>> pool_of_volumes(const Node& node, Arguments arguments);
+  // Of volumes or of dilated windows; nullopt: it is of something else.
+  Expected<std::optional<Known>> average_pool(const Node& node, Arguments arguments);
+  // How many pixels each window has, [1, 1, ...] with the places of `output`; with_padding: those of the padding too.
+  // Without `sides`, each window has all of them: [1, 1, 1, ...].
+  Expected<Known> pixels_of_windows(const Node& node, const Window& window, const Shape& sides, const Dims& output,
+                                    bool with_padding);
   Expected<std::optional<Known>> convolution_of_volumes(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> transposed_convolution_of_volumes(const Node& node, Arguments arguments);
   // Of [N, D, C, H, W]: for each place along depth the images of a window, as channels: [N * places, C * taps, H, W].

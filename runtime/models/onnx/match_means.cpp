@@ -63,7 +63,6 @@ Expected<Pending> windows_mean(Builder& builder, const Node& node, Arguments arg
   const Dims input = arguments[0]->shape;
   const auto window = window_of(node, node.integers("kernel_shape"), input);
   if (!window) return window.error();
-  if (std::ranges::any_of(window->dilations, [](int64_t d) { return d != 1; })) return unsupported("it has dilations");
   auto shape = places(*window, input, builder.symbols);
   if (!shape) return shape.error();
   pending->shape = *std::move(shape);

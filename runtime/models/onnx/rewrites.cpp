@@ -565,7 +565,7 @@ Rewritten Importer::rewritten(const Node& node, Arguments arguments) {
   constexpr Row kRows[] = {
       {"ArgMax", "", &Importer::arg_extreme},
       {"ArgMin", "", &Importer::arg_extreme},
-      {"AveragePool", "", &Importer::pool_of_volumes},
+      {"AveragePool", "", &Importer::average_pool},
       {"Clip", "", &Importer::clip_to_data},
       {"Compress", "", &Importer::compressed},
       {"Conv", "", &Importer::convolution_of_volumes},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Convolutions and pools of volumes [N, C, D, H, W], as convolutions and pools of images. A pool of a volume is one of
-// its images, and then one along its depth. A convolution has the images of a window as channels of one image:
+// Convolutions and pools of volumes [N, C, D, H, W], as convolutions and pools of images, and means of dilated windows.
+// A pool of a volume is one of its images, and then one along its depth. A convolution has the images of a window as channels of one image:
 //
 //   x [N, C, D, H, W] -> for each place along depth the kD images of its window: [N * D', C * kD, H, W] -> Conv
 //
@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/models/onnx/fold.h"
 #include "runtime/models/onnx/written_out.h"
@@ -38,7 +39,16 @@ Attributes64 attributes_of(const Window& window, size_t begin, size_t end, bool 
           {"pads", pads}};
 }
 
-int64_t depth_reach(const Window& window) { return (window.kernel[0] - 1) * window.dilations[0] + 1; }
+int64_t reach(const Window& window, size_t axis) { return (window.kernel[axis] - 1) * window.dilations[axis] + 1; }
+
+// For a constant of this shape, which may have more elements than an integer counts.
+Done spend_constant(Builder& builder, const Shape& shape) {
+  int64_t elements = 1;
+  for (const int64_t side : shape) {
+    if (__builtin_mul_overflow(elements, side, &elements)) elements = std::numeric_limits<int64_t>::max();
+  }
+  return builder.spend(elements);
+}
 
 }  // namespace
 
@@ -68,6 +78,65 @@ Rewritten Importer::pool_of_volumes(const Node& node, Arguments arguments) {
   return as_other(viewed(node, *result, {{n}, {c}, {result->shape[2].value}, {rows}, {columns}}));
 }
 
+// A convolution of each channel with ones adds the pixels of a window. Their number divides the sum.
+Rewritten Importer::average_pool(const Node& node, Arguments arguments) {
+  const std::vector<int64_t> kernel = node.integers("kernel_shape");
+  const Dims input = arguments[0]->shape;
+  if (kernel.size() > 2 || input.size() != kernel.size() + 2) return pool_of_volumes(node, arguments);
+  auto window = window_of(node, kernel, input);
+  if (!window) return window.error();
+  if (std::ranges::all_of(window->dilations, [](int64_t d) { return d == 1; })) return std::optional<Known>();
+  const bool with_padding = node.integer("count_include_pad", 0) != 0;
+  const bool is_whole = !window->ceil && (with_padding || window->padding() == Sides(2 * kernel.size(), 0));
+  const auto output = places(*window, input, builder_.symbols);
+  if (!output) return output.error();
+  const auto sides = known_shape({input.begin() + 2, input.end()});
+  if (input[1].is_symbol || (!is_whole && !sides))
+    return unsupported("its windows are dilated, and a side of its input is unknown", kHowToNumberSides);
+  const auto divisors = pixels_of_windows(node, *window, is_whole ? Shape() : *sides, *output, with_padding);
+  if (!divisors) return divisors.error();
+  for (size_t axis = 0; window->ceil && axis < kernel.size(); ++axis) {
+    const int64_t end = ((*output)[axis + 2].value - 1) * window->strides[axis] + reach(*window, axis);
+    window->after[axis] = std::max<int64_t>(end - window->before[axis] - (*sides)[axis], 0);
+  }
+  Shape ones = {input[1].value, 1};
+  ones.insert(ones.end(), kernel.begin(), kernel.end());
+  if (Done spent = spend_constant(builder_, ones); !spent) return spent.error();
+  const std::vector<float> taps(static_cast<size_t>(element_count(ones)), 1.0f);
+  Attributes64 attributes = attributes_of(*window, 0, kernel.size(), false);
+  attributes["group"] = input[1].value;
+  const auto sum = computed(node, "Conv", {*arguments[0], constant_of(node.name + " ones", ones, taps)}, attributes);
+  return sum ? as_other(written(node, "Div", {*sum, *divisors})) : Rewritten(sum.error());
+}
+
+Expected<Known> Importer::pixels_of_windows(const Node& node, const Window& window, const Shape& sides,
+                                            const Dims& output, bool with_padding) {
+  Shape shape(2, 1);
+  for (size_t axis = 0; axis < window.kernel.size(); ++axis)
+    shape.push_back(sides.empty() ? 1 : output[axis + 2].value);
+  if (Done spent = spend_constant(builder_, shape); !spent) return spent.error();
+  std::vector<float> pixels{1.0f};  // along the axes so far
+  for (size_t axis = 0; axis < window.kernel.size(); ++axis) {
+    const int64_t taps = window.kernel[axis], dilation = window.dilations[axis];
+    const int64_t begin = with_padding ? -window.before[axis] : 0;
+    const int64_t end = sides.empty() ? 0 : sides[axis] + (with_padding ? window.after[axis] : 0);
+    std::vector<float> products;
+    for (const float before : pixels) {
+      for (int64_t place = 0; place < shape[axis + 2]; ++place) {
+        const int64_t first = place * window.strides[axis] - window.before[axis];
+        // The first tap that is not before `limit`.
+        const auto tap_at = [&](int64_t limit) {
+          return std::clamp<int64_t>((limit - first + dilation - 1) / dilation, 0, taps);
+        };
+        const int64_t count = sides.empty() ? taps : tap_at(end) - tap_at(begin);
+        products.push_back(before * static_cast<float>(count));
+      }
+    }
+    pixels = std::move(products);
+  }
+  return constant_of(node.name + " pixels", shape, pixels);
+}
+
 Rewritten Importer::convolution_of_volumes(const Node& node, Arguments arguments) {
   if (!is_volume(arguments) || arguments.size() < 2 || !arguments[1]) return std::optional<Known>();
   const auto sides = known_shape(arguments[0]->shape), kernel = known_shape(arguments[1]->shape);
@@ -76,11 +145,11 @@ Rewritten Importer::convolution_of_volumes(const Node& node, Arguments arguments
   const auto window = window_of(node, {kernel->begin() + 2, kernel->end()}, arguments[0]->shape);
   if (!window) return window.error();
   const int64_t taps = window->kernel[0], stride = window->strides[0], dilation = window->dilations[0];
-  const int64_t front = window->before[0], back = window->after[0], reach = depth_reach(*window);
-  if ((*sides)[2] + front + back < reach)
+  const int64_t front = window->before[0], back = window->after[0], depth_reach = reach(*window, 0);
+  if ((*sides)[2] + front + back < depth_reach)
     return refused(
         fmt::format("a window of {} with dilation {} does not fit into a depth of {}", taps, dilation, (*sides)[2]));
-  const int64_t places = ((*sides)[2] + front + back - reach) / stride + 1;
+  const int64_t places = ((*sides)[2] + front + back - depth_reach) / stride + 1;
   const auto list = [&](const char* name, const Sides& values) {
     return constant_of(fmt::format("{} {}", node.name, name), {std::ssize(values)}, values);
   };
@@ -141,11 +210,12 @@ Rewritten Importer::transposed_convolution_of_volumes(const Node& node, Argument
   if (!window) return window.error();
   const int64_t taps = window->kernel[0], stride = window->strides[0], dilation = window->dilations[0];
   const int64_t front = window->before[0], back = window->after[0], more = window->more[0];
-  const int64_t reach = depth_reach(*window), depth = (*sides)[2];
-  const int64_t before = reach - 1 - front, after = reach - 1 - back + more;
+  const int64_t depth_reach = reach(*window, 0), depth = (*sides)[2];
+  const int64_t before = depth_reach - 1 - front, after = depth_reach - 1 - back + more;
   const int64_t places = window->made(0, depth);
   if (depth < 1 || before < 0 || after < 0)
-    return unsupported(fmt::format("its pads of {} and {} along depth exceed its window of {}", front, back, reach));
+    return unsupported(
+        fmt::format("its pads of {} and {} along depth exceed its window of {}", front, back, depth_reach));
   const auto pads = [&](const char* name, int64_t begin, int64_t end) {
     return constant_of(fmt::format("{} {}", node.name, name), {10}, Sides{0, begin, 0, 0, 0, 0, end, 0, 0, 0});
   };

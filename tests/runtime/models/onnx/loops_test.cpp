@@ -383,7 +383,7 @@ TEST(Volumes, PaddedToTheSameSides) {
     for (const bool is_upper : {true, false}) {
       SCOPED_TRACE(fmt::format("{} {}", op, is_upper));
       VolumeWindow window;
-      if (op == "AveragePool") window = {.kernel = {3, 2, 2}, .dilation = {1, 1, 1}};  // qgen's has none
+      if (op == "AveragePool") window.dilation = {2, 2, 1};
       window.pad_to_same(is_upper);
       ModelBuilder m(19);
       std::vector<std::string> inputs{m.input("x", x.shape)};
@@ -410,6 +410,68 @@ TEST(Volumes, PaddedToTheSameSides) {
         wanted.push_back(op == "Conv" ? sum : op == "MaxPool" ? most : sum / count);
       });
       expect_volume(results[0], window.out, wanted);
+    }
+  }
+}
+
+// The mean of the pixels that the dilated windows of an image find. Of a row the height is 1.
+TEST(Windows, DilatedMeans) {
+  struct Row {
+    std::vector<int64_t> side, kernel, stride, dilation, before, after;
+    bool ceil, with_padding;
+    std::vector<int64_t> out;
+  };
+  using List = std::vector<int64_t>;
+  const Row rows[] = {
+      {{4, 4}, {2, 2}, {1, 1}, {2, 2}, {0, 0}, {0, 0}, true, false, {2, 2}},  // ONNX's averagepool_2d_dilations
+      {{7, 6}, {3, 2}, {2, 3}, {2, 3}, {1, 2}, {2, 0}, false, false, {3, 2}},
+      {{7, 6}, {3, 2}, {2, 3}, {2, 3}, {1, 2}, {2, 0}, false, true, {3, 2}},
+      {{7, 6}, {3, 2}, {2, 3}, {2, 3}, {1, 2}, {1, 0}, true, false, {3, 3}},
+      {{7, 6}, {3, 2}, {2, 3}, {2, 3}, {1, 2}, {1, 0}, true, true, {3, 3}},
+      {{9}, {3}, {2}, {2}, {1}, {1}, false, false, {4}},
+      {{9}, {3}, {1}, {3}, {0}, {0}, false, false, {3}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(
+        fmt::format("{} {} {} {}", fmt::join(row.side, "x"), fmt::join(row.out, "x"), row.ceil, row.with_padding));
+    const auto with = [](List list, const List& more) {
+      list.insert(list.end(), more.begin(), more.end());
+      return list;
+    };
+    const HostTensor x = Random(3).reals(DType::f32, with({2, 3}, row.side), -1, 1);
+    ModelBuilder m(19);
+    m.output(m.node("AveragePool", {m.input("x", x.shape)},
+                    {{"kernel_shape", row.kernel},
+                     {"strides", row.stride},
+                     {"dilations", row.dilation},
+                     {"pads", with(row.before, row.after)},
+                     {"ceil_mode", int64_t{row.ceil}},
+                     {"count_include_pad", int64_t{row.with_padding}}}));
+    const auto results = run(m, {{"x", x}});
+    ASSERT_EQ(results.size(), 1U);
+    ASSERT_EQ(results[0].shape, with({2, 3}, row.out));
+    const auto two = [](const List& list, int64_t other) {
+      return Sides{0, list.size() == 1 ? other : list[0], list.back()};
+    };
+    const Sides side = two(row.side, 1), out = two(row.out, 1), kernel = two(row.kernel, 1),
+                stride = two(row.stride, 1), dilation = two(row.dilation, 1), before = two(row.before, 0),
+                after = two(row.after, 0);
+    for (int64_t i = 0; i < element_count(results[0].shape); ++i) {
+      const Sides at{i / (out[1] * out[2]), i / out[2] % out[1], i % out[2]};
+      double sum = 0, count = 0;
+      for_each({1, kernel[1], kernel[2]}, [&](const Sides& tap) {
+        Sides from = at;
+        bool is_inside = true, is_padded = true;
+        for (size_t d = 1; d < 3; ++d) {
+          from[d] = at[d] * stride[d] + tap[d] * dilation[d] - before[d];
+          is_inside = is_inside && from[d] >= 0 && from[d] < side[d];
+          is_padded = is_padded && from[d] < side[d] + after[d];
+        }
+        if (is_inside)
+          sum += element(x, place_in({1, side[1], side[2]}, {0, from[1], from[2]}) + at[0] * side[1] * side[2]);
+        count += is_inside || (row.with_padding && is_padded) ? 1 : 0;
+      });
+      EXPECT_NEAR(element(results[0], i), sum / count, 1e-6) << i;
     }
   }
 }

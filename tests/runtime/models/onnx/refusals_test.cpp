@@ -178,9 +178,10 @@ TEST(Refusals, MeansAndPools) {
          return m.node("ReduceMean", {m.image, m.node("Shape", {m.image})});
        },
        18},
-      {"it has dilations",
+      {"its windows are dilated, and a side of its input is unknown",
        [](Start& m) {
-         return m.node("AveragePool", {m.image}, {{"kernel_shape", List{2, 2}}, {"dilations", List{2, 2}}});
+         return m.node("AveragePool", {m.input("batches", {1, -1, 4, 4})},
+                       {{"kernel_shape", List{2, 2}}, {"dilations", List{2, 2}}});
        },
        19},
       {"it has no attribute 'kernel_shape', and AveragePool needs one",
