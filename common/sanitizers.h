@@ -29,6 +29,9 @@
 #define QGEN_THREAD_SANITIZED 0
 #endif
 
+// Under either, code that computes takes ten times as long.
+#define QGEN_SANITIZED (QGEN_ADDRESS_SANITIZED || QGEN_THREAD_SANITIZED)
+
 #if QGEN_ADDRESS_SANITIZED
 #define QGEN_NOT_ADDRESS_SANITIZED __attribute__((no_sanitize("address")))
 #else

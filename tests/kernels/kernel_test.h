@@ -222,7 +222,7 @@ class KernelTest : public DeviceTest {
 
  private:
   static measure::VerifyOptions sampled(measure::VerifyOptions options) {
-    const bool is_sanitized = QGEN_ADDRESS_SANITIZED || QGEN_THREAD_SANITIZED;
+    const bool is_sanitized = QGEN_SANITIZED;
     if (is_sanitized) options.all_specializations = options.all_step_kernels = false;
     if (is_sanitized && sampled_runs().sample.options().share < 1) options.all_kernels = false;
     options.sample = &sampled_runs().sample;

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::StartsWith;
 
-#if QGEN_ADDRESS_SANITIZED || QGEN_THREAD_SANITIZED
+#if QGEN_SANITIZED
 constexpr bool kIsSanitized = true;  // memory is not limited then, and frames are larger
 #else
 constexpr bool kIsSanitized = false;

@@ -398,7 +398,7 @@ TEST_F(WithoutDriver, SaysWhereItLooked) {
                 empty + "/e/vulkan/icd.d\n");
 }
 
-#if !QGEN_ADDRESS_SANITIZED && !QGEN_THREAD_SANITIZED  // which take the address space for themselves
+#if !QGEN_SANITIZED  // which take the address space for themselves
 // A machine with a driver and too little memory for it is distinguished from one without a driver.
 TEST_F(WithoutDriver, SaysThatMemoryIsShort) {
   const fs::path path = fs::read_symlink("/proc/self/exe").parent_path() / "../runtime/qgen-info";

@@ -233,7 +233,7 @@ TEST(OlderSpirvTest, RefusesWordsThatAreNoModule) {
 TEST(OlderSpirvTest, IsValidForAllShippedModules) {
   const auto library = KernelLibrary::open(generated::library());
   ASSERT_TRUE(library);
-  constexpr size_t kEvery = QGEN_ADDRESS_SANITIZED || QGEN_THREAD_SANITIZED ? 50 : 1;  // they make the validator slow
+  constexpr size_t kEvery = QGEN_SANITIZED ? 50 : 1;  // they make the validator slow
   std::set<uint64_t> seen;
   for (const OperatorInfo* op : library->operators()) {
     for (const KernelInfo& kernel : op->kernels) {
