@@ -53,7 +53,7 @@ def parameters(low, high, kind):
 
 class Quantizer:
     def __init__(self, model, ranges, form):
-        self.form, self.ranges = form, ranges
+        self.form, self.ranges = form, dict(ranges)
         self.model = onnx.ModelProto()
         self.model.CopyFrom(model)
         self.graph = self.model.graph
@@ -200,6 +200,7 @@ class Quantizer:
         if not self.is_float(node.output[0] if node.output else "") or node.input[0] in self.constants: return False
         x = node.input[0]
         if not self.is_float(x): return False
+        if op == "Softmax": self.ranges[node.output[0]] = 0.0, 255 / 256  # QLinearSoftmax needs a scale of 1 / 256
         out, microsoft = f"{node.output[0]}_codes", {"domain": "com.microsoft"}
         result = self.of_value(node.output[0])
         data = lambda name: (self.codes(name), *self.of_value(name))
