@@ -199,24 +199,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "attention_vectors.begin_us", "attention_vectors.block_us", "attention_vectors.load_ops",
+  "attention_vectors.begin_us", "attention_vectors.block_us", "attention_vectors.row_us", "attention_vectors.load_ops",
   "attention_vectors.native_ops", "attention_vectors.score_ops", "attention_vectors.idle_times",
-  "attention_vectors.read_times",
+  "attention_vectors.read_times", "attention_vectors.reread_times",
 };
-constexpr double kFitValues[] = {3, 3.5, 4, 2, 60, 4.4, 1.3};
+constexpr double kFitValues[] = {1.5, 2, 0.36, 7, 0.5, 200, 1.75, 1, 0.4};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last one
   double block_us;  // us: that a workgroup waits for a block of keys: memory and its barriers
+  double row_us;  // us: that it takes longer for each row of the tile
   double load_ops;  // operations: to load and convert an element of a key or a value
   double native_ops;  // operations: the same, if the device converts f16
   double score_ops;  // operations: of a score: its exponential, and the search for the greatest
   double idle_times;  // factor: times as long as the operations take at the device's rate
   double read_times;  // factor: times as long as a copy of the keys and values
+  double reread_times;  // factor: times as long as another tile's read of them from a cache
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -244,8 +246,11 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Real(fit.begin_us) + tiles / (Real(50.0) * Integer(device.compute_units))
       + max(made * Real(fit.idle_times) * (Integer(specialization.tile_rows) * row_ops + fetch_ops)
       / Real(device.f32_ops_per_us),
-      bytes_ * (Real(fit.read_times) / Real(device.bytes_per_us) + (row_tiles - 1) / Real(device.cache_bytes_per_us)))
-      + ceil_div(tiles, resident) * blocks * Real(fit.block_us);
+      bytes_
+      * (Real(fit.read_times) / Real(device.bytes_per_us)
+      + Real(fit.reread_times) * (row_tiles - 1) / Real(device.cache_bytes_per_us)))
+      + ceil_div(tiles, resident) * blocks
+      * (Real(fit.block_us) + Real(fit.row_us) * Integer(specialization.tile_rows));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

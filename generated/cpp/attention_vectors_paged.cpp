@@ -223,19 +223,19 @@ Real cost(const SelectionScope& scope) {
   const Integer loops = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
   const Integer made = row_tiles * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches)
       * Integer(problem.attention_layer.keys);
-  return Real(device.launch_us) + Real(3.0) + tiles / (Real(50.0) * Integer(device.compute_units))
-      + max(made * Real(4.4)
+  return Real(device.launch_us) + Real(1.5) + tiles / (Real(50.0) * Integer(device.compute_units))
+      + max(made * Real(1.75)
       * (Integer(specialization.tile_rows)
-      * (2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width)) + 60)
+      * (2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width)) + 200)
       + (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
-      * choose(parameters.halves == Halves::native, Integer(2), Integer(4))) / Real(device.f32_ops_per_us),
+      * choose(parameters.halves == Halves::native, Real(0.5), Real(7.0))) / Real(device.f32_ops_per_us),
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.keys)
       * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
       * Integer(bytes(parameters.input_dtype))
-      * (Real(1.3) / Real(device.bytes_per_us) + (row_tiles - 1) / Real(device.cache_bytes_per_us)))
+      * (Real(1.0) / Real(device.bytes_per_us) + Real(0.4) * (row_tiles - 1) / Real(device.cache_bytes_per_us)))
       + ceil_div(tiles, Integer(device.compute_units) * max(1, 512 / Integer(specialization.tile_workgroup))) * loops
-      * Real(3.5);
+      * (Real(2.0) + Real(0.36) * Integer(specialization.tile_rows));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
