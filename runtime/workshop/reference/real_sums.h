@@ -8,11 +8,10 @@
 #include <cmath>
 
 #include "runtime/workshop/reference/exact.h"
+#include "runtime/workshop/reference/float32.h"
 #include "runtime/workshop/reference/linear.h"
 
 namespace qgen::reference {
-
-constexpr double kSmallestNormal = 0x1p-126;  // of f32
 
 // The sum of one output, the sum of its terms' magnitudes, and the possible loss by subnormals.
 struct RealSum {

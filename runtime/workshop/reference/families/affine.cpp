@@ -95,14 +95,15 @@ static Tensors dynamic_quantize_image(const Request& request) {
       {"output", std::move(codes)}, {"scale", scale}, {"zero_point", zero_point}, {"channel_sums", std::move(sums)}};
 }
 
-static constexpr Row kRows[] = {
-    {"choose_qparams_affine", choose_qparams_affine},
-    {"dequantize_affine", dequantize_affine},
-    {"dynamic_quantize_image", dynamic_quantize_image},
-    {"quantize_affine", quantize_affine},
-    {"quantize_linear", quantize_linear},
-};
-
-std::span<const Row> affine_rows() { return kRows; }
+std::span<const Row> affine_rows() {
+  static constexpr Row kRows[] = {
+      {"choose_qparams_affine", choose_qparams_affine},
+      {"dequantize_affine", dequantize_affine},
+      {"dynamic_quantize_image", dynamic_quantize_image},
+      {"quantize_affine", quantize_affine},
+      {"quantize_linear", quantize_linear},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

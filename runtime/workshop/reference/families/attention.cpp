@@ -16,12 +16,6 @@
 namespace qgen::reference {
 namespace {
 
-constexpr double kU = 0x1p-24;
-constexpr double kLost = 0x1p-125;  // the possible exact value of a result that is flushed, or left out
-
-// What `count` roundings may add up to, in relation to their result.
-double roundings(double count) { return std::expm1(count * kU * 1.01); }
-
 Answer answer_of(const HostTensor& like, const Shape& shape, Exact exact) {
   HostTensor output = zeros(like.dtype, shape);
   for (int64_t i = 0; i < element_count(shape); ++i) set_element(output, i, exact.values[static_cast<size_t>(i)]);
@@ -199,9 +193,6 @@ Answer rotary_cache_write_q8rs(const Request& request) {
 
 // ---- attention ------------------------------------------------------------------------------------------------------
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // [B, S, N, D], or with the heads first [B, N, S, D].
 struct Heads {
   const HostTensor& tensor;
@@ -221,7 +212,7 @@ struct Heads {
   double scale(int64_t batch, int64_t head, int64_t row) const {
     if (!scales) return 1;
     const double scale = element(*scales, 2 * place(batch, head, row) + part);
-    return std::isfinite(scale) ? scale : std::numeric_limits<double>::quiet_NaN();
+    return std::isfinite(scale) ? scale : kNan;
   }
   double at(int64_t batch, int64_t head, int64_t row, int64_t d) const {
     return element(tensor, place(batch, head, row) * width() + d) * scale(batch, head, row);
@@ -422,18 +413,19 @@ Answer attention_paged(const Request& request) {
   return attention(whole);
 }
 
-constexpr Row kRows[] = {
-    exact_row<attention>("attention"),
-    exact_row<attention_paged>("attention_paged"),
-    exact_row<attention>("attention_q8rs"),
-    exact_row<rotary_cache_write>("rotary_cache_write"),
-    exact_row<rotary_cache_write>("rotary_cache_write_paged"),
-    exact_row<rotary_cache_write_q8rs>("rotary_cache_write_q8rs"),
-    exact_row<rotary_embedding>("rotary_embedding"),
-};
-
 }  // namespace
 
-std::span<const Row> attention_rows() { return kRows; }
+std::span<const Row> attention_rows() {
+  static constexpr Row kRows[] = {
+      exact_row<attention>("attention"),
+      exact_row<attention_paged>("attention_paged"),
+      exact_row<attention>("attention_q8rs"),
+      exact_row<rotary_cache_write>("rotary_cache_write"),
+      exact_row<rotary_cache_write>("rotary_cache_write_paged"),
+      exact_row<rotary_cache_write_q8rs>("rotary_cache_write_q8rs"),
+      exact_row<rotary_embedding>("rotary_embedding"),
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

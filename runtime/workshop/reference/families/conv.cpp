@@ -348,20 +348,21 @@ Answer conv2d_transposed(const Request& request) {
   return convolved_reals(request, weight, transposed_at);
 }
 
-constexpr Row kRows[] = {
-    exact_row<conv2d>("conv2d"),
-    exact_row<conv2d_transposed>("conv2d_transposed"),
-    exact_row<conv2d_q8csw>("conv2d_q8csw"),
-    {"conv2d_dq8ta_q8csw", conv2d_dq8ta_q8csw},
-    {"conv2d_q8ta_q8csw", conv2d_q8ta_q8csw},
-    {"dq8ta_conv2d", dq8ta_conv2d},
-    {"q8ta_conv2d", q8ta_conv2d},
-    {"q8ta_conv2d_dequantize", q8ta_conv2d_dequantize},
-    {"q8ta_conv2d_transposed", q8ta_conv2d_transposed},
-};
-
 }  // namespace
 
-std::span<const Row> conv_rows() { return kRows; }
+std::span<const Row> conv_rows() {
+  static constexpr Row kRows[] = {
+      exact_row<conv2d>("conv2d"),
+      exact_row<conv2d_transposed>("conv2d_transposed"),
+      exact_row<conv2d_q8csw>("conv2d_q8csw"),
+      {"conv2d_dq8ta_q8csw", conv2d_dq8ta_q8csw},
+      {"conv2d_q8ta_q8csw", conv2d_q8ta_q8csw},
+      {"dq8ta_conv2d", dq8ta_conv2d},
+      {"q8ta_conv2d", q8ta_conv2d},
+      {"q8ta_conv2d_dequantize", q8ta_conv2d_dequantize},
+      {"q8ta_conv2d_transposed", q8ta_conv2d_transposed},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

@@ -178,21 +178,22 @@ Tensors q8ta_concat(const Request& request) {
   return {{"output", std::move(output)}};
 }
 
-constexpr Row kRows[] = {
-    {"q8ta_add", q8ta_add},
-    {"q8ta_concat", q8ta_concat},
-    {"q8ta_hardswish", q8ta_hardswish},
-    {"q8ta_leaky_relu", q8ta_leaky_relu},
-    {"q8ta_mul", q8ta_mul},
-    {"q8ta_pixel_shuffle", q8ta_pixel_shuffle},
-    {"q8ta_relu", q8ta_relu},
-    {"q8ta_sigmoid", q8ta_sigmoid},
-    {"q8ta_sub", q8ta_sub},
-    {"q8ta_table", q8ta_table},
-};
-
 }  // namespace
 
-std::span<const Row> elementwise_rows() { return kRows; }
+std::span<const Row> elementwise_rows() {
+  static constexpr Row kRows[] = {
+      {"q8ta_add", q8ta_add},
+      {"q8ta_concat", q8ta_concat},
+      {"q8ta_hardswish", q8ta_hardswish},
+      {"q8ta_leaky_relu", q8ta_leaky_relu},
+      {"q8ta_mul", q8ta_mul},
+      {"q8ta_pixel_shuffle", q8ta_pixel_shuffle},
+      {"q8ta_relu", q8ta_relu},
+      {"q8ta_sigmoid", q8ta_sigmoid},
+      {"q8ta_sub", q8ta_sub},
+      {"q8ta_table", q8ta_table},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

@@ -69,18 +69,19 @@ static Tensors fused_bmm(const Request& request) {
   return {{"output", fused_bmm(operand_of(request, "input"), operand_of(request, "other"), output_of(request))}};
 }
 
-static constexpr Row kRows[] = {
-    {"bmm", fused_bmm},
-    {"fused_add", fused_add},
-    {"fused_bmm", fused_bmm},
-    {"fused_clip", fused_clip},
-    {"fused_hardswish", fused_hardswish},
-    {"fused_mul", fused_mul},
-    {"fused_relu", fused_relu},
-    {"fused_sigmoid", fused_sigmoid},
-    {"requantize", requantize},
-};
-
-std::span<const Row> fused_rows() { return kRows; }
+std::span<const Row> fused_rows() {
+  static constexpr Row kRows[] = {
+      {"bmm", fused_bmm},
+      {"fused_add", fused_add},
+      {"fused_bmm", fused_bmm},
+      {"fused_clip", fused_clip},
+      {"fused_hardswish", fused_hardswish},
+      {"fused_mul", fused_mul},
+      {"fused_relu", fused_relu},
+      {"fused_sigmoid", fused_sigmoid},
+      {"requantize", requantize},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

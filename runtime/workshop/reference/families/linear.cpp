@@ -63,12 +63,13 @@ static Tensors q8ta_linear_dequantize(const Request& request) {
   return {{"output", rounded_to(dtype_attribute(request, "output_dtype"), reals)}};
 }
 
-static constexpr Row kRows[] = {
-    {"linear_q8ta_q8csw", linear_q8ta_q8csw},
-    {"q8ta_linear", q8ta_linear},
-    {"q8ta_linear_dequantize", q8ta_linear_dequantize},
-};
-
-std::span<const Row> linear_rows() { return kRows; }
+std::span<const Row> linear_rows() {
+  static constexpr Row kRows[] = {
+      {"linear_q8ta_q8csw", linear_q8ta_q8csw},
+      {"q8ta_linear", q8ta_linear},
+      {"q8ta_linear_dequantize", q8ta_linear_dequantize},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

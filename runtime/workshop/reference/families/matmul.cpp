@@ -50,10 +50,11 @@ Answer matmul(const Request& request) {
   return {{{"output", std::move(made.output)}}, {{"output", std::move(made.exact)}}};
 }
 
-constexpr Row kRows[] = {exact_row<matmul>("matmul")};
-
 }  // namespace
 
-std::span<const Row> matmul_rows() { return kRows; }
+std::span<const Row> matmul_rows() {
+  static constexpr Row kRows[] = {exact_row<matmul>("matmul")};
+  return kRows;
+}
 
 }  // namespace qgen::reference

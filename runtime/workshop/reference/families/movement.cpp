@@ -239,21 +239,22 @@ Tensors cache_write_q8rs(const Request& request) {
           {"lengths", std::move(lengths)}};
 }
 
-constexpr Row kRows[] = {
-    {"cache_write", cache_write},
-    {"cache_write_paged", cache_write},
-    {"cache_write_q8rs", cache_write_q8rs},
-    {"concat", concat},
-    {"gather", gather},
-    {"gather_elements", gather_elements},
-    {"expand", expand},
-    {"pad", pad},
-    {"permute", permute},
-    {"slice", slice},
-};
-
 }  // namespace
 
-std::span<const Row> movement_rows() { return kRows; }
+std::span<const Row> movement_rows() {
+  static constexpr Row kRows[] = {
+      {"cache_write", cache_write},
+      {"cache_write_paged", cache_write},
+      {"cache_write_q8rs", cache_write_q8rs},
+      {"concat", concat},
+      {"gather", gather},
+      {"gather_elements", gather_elements},
+      {"expand", expand},
+      {"pad", pad},
+      {"permute", permute},
+      {"slice", slice},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

@@ -13,13 +13,6 @@
 namespace qgen::reference {
 namespace {
 
-constexpr double kU = 0x1p-24;
-constexpr double kLost = 0x1p-125;  // the possible exact value of a result that is flushed, or left out
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// What `count` roundings may add up to, in relation to their result.
-double roundings(double count) { return std::expm1(count * kU * 1.01); }
-
 using RowOf = std::vector<double>;
 RowOf row_of(const HostTensor& tensor, int64_t row, int64_t columns) {
   RowOf elements;
@@ -54,7 +47,7 @@ void add_softmax(const RowOf& x, Exact& exact) {
     greatest = std::max(greatest, element);
   }
   if (is_undefined || greatest == -kInfinity) {
-    exact.values.insert(exact.values.end(), x.size(), std::numeric_limits<double>::quiet_NaN());
+    exact.values.insert(exact.values.end(), x.size(), kNan);
     exact.bounds.insert(exact.bounds.end(), x.size(), 0);
     return;
   }
@@ -179,16 +172,17 @@ Answer skip_norm(const Request& request, bool is_centred) {
 Answer skip_rms_norm(const Request& request) { return skip_norm(request, false); }
 Answer skip_layer_norm(const Request& request) { return skip_norm(request, true); }
 
-constexpr Row kRows[] = {
-    exact_row<layer_norm>("layer_norm"),
-    exact_row<rms_norm>("rms_norm"),
-    exact_row<skip_layer_norm>("skip_layer_norm"),
-    exact_row<skip_rms_norm>("skip_rms_norm"),
-    exact_row<softmax>("softmax"),
-};
-
 }  // namespace
 
-std::span<const Row> normalization_rows() { return kRows; }
+std::span<const Row> normalization_rows() {
+  static constexpr Row kRows[] = {
+      exact_row<layer_norm>("layer_norm"),
+      exact_row<rms_norm>("rms_norm"),
+      exact_row<skip_layer_norm>("skip_layer_norm"),
+      exact_row<skip_rms_norm>("skip_rms_norm"),
+      exact_row<softmax>("softmax"),
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

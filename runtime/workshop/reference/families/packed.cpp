@@ -46,13 +46,14 @@ static Tensors q8ta_dequantize(const Request& request) {
                                        dtype_attribute(request, "output_dtype"))}};
 }
 
-static constexpr Row kRows[] = {
-    {"q8ta_clone", q8ta_clone},
-    {"q8ta_dequantize", q8ta_dequantize},
-    {"q8ta_quantize", q8ta_quantize},
-    {"q8ta_quantize_linear", q8ta_quantize_linear},
-};
-
-std::span<const Row> packed_rows() { return kRows; }
+std::span<const Row> packed_rows() {
+  static constexpr Row kRows[] = {
+      {"q8ta_clone", q8ta_clone},
+      {"q8ta_dequantize", q8ta_dequantize},
+      {"q8ta_quantize", q8ta_quantize},
+      {"q8ta_quantize_linear", q8ta_quantize_linear},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

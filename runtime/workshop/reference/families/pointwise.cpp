@@ -16,12 +16,8 @@ namespace {
 
 using chains::Step;
 
-constexpr double kU = 0x1p-24;
-constexpr double kLost = 0x1p-125;           // the possible exact value of a result that is flushed
 constexpr double kFunction = 0x1p-21;        // of a function, in relation to its result
 constexpr double kLargest = 0x1.fffffep127;  // f32
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // ---- operands that are broadcast ------------------------------------------------------------------------------------
 
@@ -379,13 +375,14 @@ Answer silu_mul(const Request& request) {
   return answer;
 }
 
-constexpr Row kRows[] = {
-    exact_row<pointwise>("pointwise"),
-    exact_row<silu_mul>("silu_mul"),
-};
-
 }  // namespace
 
-std::span<const Row> pointwise_rows() { return kRows; }
+std::span<const Row> pointwise_rows() {
+  static constexpr Row kRows[] = {
+      exact_row<pointwise>("pointwise"),
+      exact_row<silu_mul>("silu_mul"),
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

@@ -159,15 +159,16 @@ Tensors avg_pool2d(const Request& request) {
   });
 }
 
-constexpr Row kRows[] = {
-    {"avg_pool2d", avg_pool2d},
-    {"max_pool2d", max_pool2d},
-    {"q8ta_avg_pool2d", q8ta_avg_pool2d},
-    {"q8ta_max_pool2d", q8ta_max_pool2d},
-};
-
 }  // namespace
 
-std::span<const Row> pool_rows() { return kRows; }
+std::span<const Row> pool_rows() {
+  static constexpr Row kRows[] = {
+      {"avg_pool2d", avg_pool2d},
+      {"max_pool2d", max_pool2d},
+      {"q8ta_avg_pool2d", q8ta_avg_pool2d},
+      {"q8ta_max_pool2d", q8ta_max_pool2d},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

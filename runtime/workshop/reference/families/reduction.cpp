@@ -18,13 +18,6 @@ namespace {
 
 using generated::words::Reduction;
 
-constexpr double kU = 0x1p-24;
-constexpr double kLost = 0x1p-125;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-double roundings(double count) { return std::expm1(count * kU * 1.01); }
-
 struct Result {
   double value, bound;
 };
@@ -223,13 +216,14 @@ Tensors sample(const Request& request) {
   return {{"output", std::move(output)}};
 }
 
-constexpr Row kRows[] = {
-    exact_row<reduce>("reduce"),
-    {"sample", sample},
-};
-
 }  // namespace
 
-std::span<const Row> reduction_rows() { return kRows; }
+std::span<const Row> reduction_rows() {
+  static constexpr Row kRows[] = {
+      exact_row<reduce>("reduce"),
+      {"sample", sample},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

@@ -105,13 +105,14 @@ Tensors resize2d(const Request& request) {
 }
 Tensors q8ta_resize2d(const Request& request) { return resize(request, ResizeMode::nearest); }
 
-constexpr Row kRows[] = {
-    {"q8ta_resize2d", q8ta_resize2d},
-    {"resize2d", resize2d},
-};
-
 }  // namespace
 
-std::span<const Row> resize_rows() { return kRows; }
+std::span<const Row> resize_rows() {
+  static constexpr Row kRows[] = {
+      {"q8ta_resize2d", q8ta_resize2d},
+      {"resize2d", resize2d},
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference

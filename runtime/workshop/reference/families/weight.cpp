@@ -80,18 +80,19 @@ static Tensors quantize_q4gsw(const Request& request) {
       {"output", quantize_weight(request.inputs.at("input"), request.inputs.at("weight_scales"), range_of(request))}};
 }
 
-static constexpr Row kRows[] = {
-    {"embedding_q4gsw", embedding},
-    exact_row<dynamic_linear>("linear_dq8ca_q4gsw"),
-    exact_row<dynamic_linear>("linear_dq8ca_q8csw"),
-    exact_row<weight_only_linear>("linear_q4gsw"),
-    exact_row<weight_only_backward>("linear_q4gsw_backward"),
-    exact_row<weight_only_linear>("linear_q8csw"),
-    {"pack_weight", pack_weight},
-    {"quantize_q4gsw", quantize_q4gsw},
-    exact_row<rms_norm_linear>("rms_norm_linear_q4gsw"),
-};
-
-std::span<const Row> weight_rows() { return kRows; }
+std::span<const Row> weight_rows() {
+  static constexpr Row kRows[] = {
+      {"embedding_q4gsw", embedding},
+      exact_row<dynamic_linear>("linear_dq8ca_q4gsw"),
+      exact_row<dynamic_linear>("linear_dq8ca_q8csw"),
+      exact_row<weight_only_linear>("linear_q4gsw"),
+      exact_row<weight_only_backward>("linear_q4gsw_backward"),
+      exact_row<weight_only_linear>("linear_q8csw"),
+      {"pack_weight", pack_weight},
+      {"quantize_q4gsw", quantize_q4gsw},
+      exact_row<rms_norm_linear>("rms_norm_linear_q4gsw"),
+  };
+  return kRows;
+}
 
 }  // namespace qgen::reference
