@@ -71,6 +71,16 @@ Expected<std::vector<Tensors>> samples_in(const std::string& folder, const std::
   return samples;
 }
 
+// Those that the graph has. An import leaves out inputs that nothing reads.
+Tensors inputs_of(const graph::Graph& graph, const Tensors& given) {
+  Tensors inputs;
+  for (const graph::ValueId id : graph.inputs) {
+    const auto tensor = given.find(graph.values[id].name);
+    if (tensor != given.end()) inputs.insert(*tensor);
+  }
+  return inputs;
+}
+
 // Runs models whose files are in memory.
 class Runner {
  public:
@@ -92,7 +102,7 @@ class Runner {
 
   Expected<Tensors> run(const std::string& file, const Tensors& inputs) {
     auto model = model_of(file, inputs);
-    return model ? model->run(inputs) : model.error();
+    return model ? model->run(inputs_of(model->graph(), inputs)) : model.error();
   }
 
  private:
@@ -109,7 +119,7 @@ Expected<std::vector<std::vector<std::string>>> groups_of(const onnx::FloatModel
   if (activations.empty()) return std::vector<std::vector<std::string>>();  // weights alone are quantized
   const auto all = runner.graph_of(model.with_outputs(activations), sample);
   if (!all) return all.error();
-  const auto inferred = graph::infer(*all, operators, graph::shapes_of(sample));
+  const auto inferred = graph::infer(*all, operators, graph::shapes_of(inputs_of(*all, sample)));
   if (!inferred) return inferred.error();
   std::map<std::string, uint64_t, std::less<>> bytes;
   for (const graph::Named& output : all->outputs)
@@ -225,7 +235,7 @@ Expected<int> quantize(const Program& program, const Arguments& arguments) {
       model.emplace(*std::move(made));
       of_model = names;
     }
-    auto values = model->run((*samples)[sample]);
+    auto values = model->run(inputs_of(model->graph(), (*samples)[sample]));
     progress.show("calibrate", ++done, total);
     return values;
   };

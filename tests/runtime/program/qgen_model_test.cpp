@@ -247,6 +247,20 @@ TEST_F(QgenModel, QuantizesAModel) {
   EXPECT_FALSE(std::filesystem::exists(here() / "b.onnx"));
 }
 
+// Samples have a file for each input of the model, also for those that nothing reads.
+TEST_F(QgenModel, QuantizesAModelWithAnInputThatNothingReads) {
+  const std::string model = field_model("symbolic_residual_add");
+  // Protocol buffers that follow each other are one: {graph: {input: {name: "unread", type: a scalar of float}}}.
+  constexpr std::string_view kInput("\x3a\x12\x5a\x10\x0a\x06unread\x12\x06\x0a\x04\x08\x01\x12\x00", 20);
+  ASSERT_TRUE(write_file(here() / "unread.onnx", *read_file(model) + std::string(kInput)));
+  std::filesystem::create_directories(here() / "pairs/0");
+  std::filesystem::copy_file(std::filesystem::path(model).parent_path() / "x.input.npy", here() / "pairs/0/x.npy");
+  ASSERT_TRUE(save_npy(here() / "pairs/0/unread.npy", zeros(DType::f32, {})));
+  const Answer made = run("qgen-model", {"quantize", "unread.onnx", "-o", "unread_int8.onnx", "--calibrate", "pairs"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("unread_int8.onnx: "));
+}
+
 // Sides with names get the numbers of --shape.
 TEST_F(QgenModel, BindsSidesByShapes) {
   const std::string model = field_model("symbolic_dims");
