@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Attention and rotary embeddings on every kernel, within the bounds of docs/attention.md.
+// Attention and rotary embeddings on every kernel, within the bounds of docs/attention_bound.md.
 
 #include <numeric>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A layer of attention by the exact formulas, in double, with the error bound of computing it in f32. docs/attention.md
-// derives each line. kU is the largest relative error of one rounding to f32.
+// A layer of attention by the exact formulas, in double, with the error bound of computing it in f32.
+// docs/attention_bound.md derives each line. kU is the largest relative error of one rounding to f32.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -233,7 +233,7 @@ struct Score {
 };
 
 // What kernels may lose by computing in f32. Those of f16 may use cooperative matrices: an addition in a matrix has
-// twice the error, and weights are f16. docs/attention.md derives the numbers.
+// twice the error, and weights are f16. docs/attention_bound.md derives the numbers.
 struct Arithmetic {
   double of_sum;          // the error of an addition, in roundings
   double block_keys;      // the fewest keys of a block
