@@ -135,7 +135,7 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
       Integer(specialization.tile_keys));
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
@@ -148,7 +148,7 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.attention_layer.width) % 8 == 0 && Integer(problem.attention_layer.value_width) % 8 == 0,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
           <= Integer(specialization.tile_width),
-      blocks <= 65000 || !device.is_cpu,
+      steps <= 65000 || !device.is_cpu,
   });
 }
 
@@ -233,14 +233,14 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "attention_coopmat.begin_us", "attention_coopmat.block_us", "attention_coopmat.product_ops",
-  "attention_coopmat.score_ops",
+  "attention_matrices.begin_us", "attention_matrices.step_us", "attention_matrices.product_ops",
+  "attention_matrices.score_ops",
 };
 constexpr double kFitValues[] = {3.7, 0.95, 1, 35};
 
 struct Fit {
-  double begin_us;  // us: before the first block and after the last one
-  double block_us;  // us: that a tile waits in a block of keys
+  double begin_us;  // us: before the first step and after the last one
+  double step_us;  // us: that a tile waits in a step
   double product_ops;  // factor: operations of the matrix units per operation of a product
   double score_ops;  // operations: of a score: its weight, and the search for the greatest
 };
@@ -261,7 +261,7 @@ Real cost(const SelectionScope& scope) {
   const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.batches) * slices;
-  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
       Integer(specialization.tile_keys));
   const Real fetch_us = 4 * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       / Real(device.cache_bytes_per_us);
@@ -273,8 +273,8 @@ Real cost(const SelectionScope& scope) {
       * Integer(problem.attention_layer.rows) * slices * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4
       / Real(device.bytes_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
-      + ceil_div(tiles, Integer(device.compute_units)) * blocks
-      * (Real(fit.block_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us));
+      + ceil_div(tiles, Integer(device.compute_units)) * steps
+      * (Real(fit.step_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

@@ -133,19 +133,21 @@ constexpr ConditionInfo kConditions[] = {
       Name::has_mask>},
   {"width % 8 == 0 and value_width % 8 == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= tile.width", table::kNamesOf<Name::tile_width, Name::width, Name::value_width>},
-  {"block_count * key_heads * max(width, value_width) * block_size <= 4294967295",
-      table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
   {"ceil_div(min(keys, slice_keys), tile.keys) <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::tile_keys, Name::keys, Name::slice_keys,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"block_count * key_heads * max(width, value_width) * block_size <= 4294967295",
+      table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer loops = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
       Integer(specialization.tile_keys));
+  const Integer row_elements = max(Integer(problem.attention_layer.width),
+      Integer(problem.attention_layer.value_width));
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
           * Integer(problem.attention_layer.keys)
@@ -157,10 +159,9 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.attention_layer.width) % 8 == 0 && Integer(problem.attention_layer.value_width) % 8 == 0,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
           <= Integer(specialization.tile_width),
-      Integer(problem.block_table.block_count) * Integer(problem.attention_layer.key_heads)
-          * max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
+      steps <= 65000 || !device.is_cpu,
+      Integer(problem.block_table.block_count) * Integer(problem.attention_layer.key_heads) * row_elements
           * Integer(problem.block_table.block_size) <= 4294967295,
-      loops <= 65000 || !device.is_cpu,
   });
 }
 
@@ -240,31 +241,49 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "attention_matrices.begin_us", "attention_matrices.step_us", "attention_matrices.product_ops",
+  "attention_matrices.score_ops",
+};
+constexpr double kFitValues[] = {3.7, 0.95, 1, 35};
+
+struct Fit {
+  double begin_us;  // us: before the first step and after the last one
+  double step_us;  // us: that a tile waits in a step
+  double product_ops;  // factor: operations of the matrix units per operation of a product
+  double score_ops;  // operations: of a score: its weight, and the search for the greatest
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
   const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.batches) * slices;
-  const Integer loops = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
       Integer(specialization.tile_keys));
-  return Real(device.launch_us) + Real(3.7)
-      + choose(parameters.stage == Stage::slice,
-      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+  const Real fetch_us = 4 * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
+      / Real(device.cache_bytes_per_us);
+  const Real product_us = 4 * tile_rows * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
+      * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f16_matrix_ops_per_us);
+  const Real score_us = tile_rows * Integer(specialization.tile_keys) * Real(fit.score_ops)
+      / Real(device.f32_ops_per_us);
+  const Real joined_us = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.rows) * slices * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4
-      / Real(device.bytes_per_us), Real(0.0))
-      + ceil_div(tiles, Integer(device.compute_units)) * loops
-      * (Real(0.95)
-      + Integer(device.compute_units)
-      * (4 * Integer(specialization.tile_keys) * Integer(specialization.tile_width) / Real(device.cache_bytes_per_us)
-      + 4 * tile_rows * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
-      * choose(device.is_cpu, Real(8.0), Real(1.0)) / Real(device.f16_matrix_ops_per_us)
-      + tile_rows * Integer(specialization.tile_keys) * 35 / Real(device.f32_ops_per_us)));
+      / Real(device.bytes_per_us);
+  return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
+      + ceil_div(tiles, Integer(device.compute_units)) * steps
+      * (Real(fit.step_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -349,6 +368,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::attention_coopmat_paged

@@ -115,17 +115,19 @@ constexpr ConditionInfo kConditions[] = {
       table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::width, Name::value_width,
       Name::has_mask>},
   {"max(width, value_width) <= tile.width", table::kNamesOf<Name::tile_width, Name::width, Name::value_width>},
-  {"block_count * key_heads * max(width, value_width) * block_size <= 4294967295",
-      table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
   {"ceil_div(keys, tile.workgroup) <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::tile_workgroup, Name::keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"block_count * key_heads * max(width, value_width) * block_size <= 4294967295",
+      table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer loops = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
+  const Integer steps = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
+  const Integer row_elements = max(Integer(problem.attention_layer.width),
+      Integer(problem.attention_layer.value_width));
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
           * Integer(problem.attention_layer.keys)
@@ -136,10 +138,9 @@ int first_failing(const SelectionScope& scope) {
           Integer(problem.attention_layer.keys) * Integer(problem.attention_layer.has_mask)) <= 4294967295,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
           <= Integer(specialization.tile_width),
-      Integer(problem.block_table.block_count) * Integer(problem.attention_layer.key_heads)
-          * max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
+      steps <= 65000 || !device.is_cpu,
+      Integer(problem.block_table.block_count) * Integer(problem.attention_layer.key_heads) * row_elements
           * Integer(problem.block_table.block_size) <= 4294967295,
-      loops <= 65000 || !device.is_cpu,
   });
 }
 
@@ -214,23 +215,45 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "attention_rows.load_ops", "attention_rows.narrow_ops", "attention_rows.score_ops", "attention_rows.step_us",
+};
+constexpr double kFitValues[] = {4, 8, 60, 12};
+
+struct Fit {
+  double load_ops;  // operations: to load and convert an element of a key or a value
+  double narrow_ops;  // operations: to load it by itself, if keys are not wide
+  double score_ops;  // operations: of a score: its exponential, and the search for the greatest
+  double step_us;  // us: that a workgroup waits for the keys of a step: memory and its barriers
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3]};
+}
+
 Real cost(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows))
       * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches);
-  const Integer loops = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
-  const Integer made = tiles * loops * Integer(specialization.tile_workgroup);
+  const Integer steps = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
+  const Real product_ops = 2 * Integer(problem.attention_layer.width)
+      + 2 * Integer(specialization.tile_columns) * Integer(specialization.tile_workgroup) + Real(fit.score_ops);
+  const Real fetch_ops = Integer(problem.attention_layer.width)
+      * choose(parameters.wide, Real(fit.load_ops), Real(fit.narrow_ops))
+      + Integer(specialization.tile_columns) * Integer(specialization.tile_workgroup) * Real(fit.load_ops);
+  const Integer made = tiles * steps * Integer(specialization.tile_workgroup);
   return Real(device.launch_us) + tiles / (Real(50.0) * Integer(device.compute_units))
-      + made
-      * (Integer(specialization.tile_rows)
-      * (2 * Integer(problem.attention_layer.width)
-      + 2 * Integer(specialization.tile_columns) * Integer(specialization.tile_workgroup) + 60)
-      + Integer(problem.attention_layer.width) * 8
-      + Integer(specialization.tile_columns) * Integer(specialization.tile_workgroup) * 4) / Real(device.f32_ops_per_us)
-      + ceil_div(tiles, Integer(device.compute_units) * max(1, 2048 / Integer(specialization.tile_workgroup))) * loops
-      * Real(12.0);
+      + max(made * (Integer(specialization.tile_rows) * product_ops + fetch_ops) / Real(device.f32_ops_per_us),
+      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.keys)
+      * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
+      * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us))
+      + ceil_div(tiles, Integer(device.compute_units) * max(1, 2048 / Integer(specialization.tile_workgroup))) * steps
+      * Real(fit.step_us);
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -532,6 +555,8 @@ constinit const OperatorInfo op = {
     .grid = grid,
     .cost = cost,
     .tolerance = {.f16 = {2.9802322387695312e-08, 0.00048828125}, .is_computed = true},
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 namespace {

@@ -121,7 +121,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
           * Integer(problem.attention_layer.keys)
@@ -133,7 +133,7 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.attention_layer.width) % (16 / Integer(bytes(parameters.input_dtype))) == 0
           && Integer(problem.attention_layer.value_width) % (16 / Integer(bytes(parameters.input_dtype))) == 0,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)) <= 256,
-      blocks <= 65000 || !device.is_cpu,
+      steps <= 65000 || !device.is_cpu,
   });
 }
 
@@ -199,15 +199,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "attention_vectors.begin_us", "attention_vectors.block_us", "attention_vectors.row_us", "attention_vectors.load_ops",
-  "attention_vectors.native_ops", "attention_vectors.score_ops", "attention_vectors.idle_times",
-  "attention_vectors.read_times", "attention_vectors.reread_times",
+  "attention_few_rows.begin_us", "attention_few_rows.step_us", "attention_few_rows.row_us",
+  "attention_few_rows.load_ops", "attention_few_rows.native_ops", "attention_few_rows.score_ops",
+  "attention_few_rows.idle_times", "attention_few_rows.read_times", "attention_few_rows.reread_times",
 };
 constexpr double kFitValues[] = {1.5, 2, 0.36, 7, 0.5, 200, 1.75, 1, 0.4};
 
 struct Fit {
-  double begin_us;  // us: before the first block and after the last one
-  double block_us;  // us: that a workgroup waits for a block of keys: memory and its barriers
+  double begin_us;  // us: before the first step and after the last one
+  double step_us;  // us: that a workgroup waits for the keys of a step: memory and its barriers
   double row_us;  // us: that it takes longer for each row of the tile
   double load_ops;  // operations: to load and convert an element of a key or a value
   double native_ops;  // operations: the same, if the device converts f16
@@ -231,7 +231,7 @@ Real cost(const SelectionScope& scope) {
   const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.batches) * slices;
-  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
   const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
       + Real(fit.score_ops);
   const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
@@ -249,8 +249,7 @@ Real cost(const SelectionScope& scope) {
       bytes_
       * (Real(fit.read_times) / Real(device.bytes_per_us)
       + Real(fit.reread_times) * (row_tiles - 1) / Real(device.cache_bytes_per_us)))
-      + ceil_div(tiles, resident) * blocks
-      * (Real(fit.block_us) + Real(fit.row_us) * Integer(specialization.tile_rows));
+      + ceil_div(tiles, resident) * steps * (Real(fit.step_us) + Real(fit.row_us) * Integer(specialization.tile_rows));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

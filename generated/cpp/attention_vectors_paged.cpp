@@ -120,17 +120,19 @@ constexpr ConditionInfo kConditions[] = {
   {"width % (16 / bytes(input_dtype)) == 0 and value_width % (16 / bytes(input_dtype)) == 0",
       table::kNamesOf<Name::input_dtype, Name::width, Name::value_width>},
   {"max(width, value_width) <= 256", table::kNamesOf<Name::width, Name::value_width>},
-  {"block_count * key_heads * max(width, value_width) * block_size <= 4294967295",
-      table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
   {"ceil_div(min(keys, slice_keys), 128) <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::keys, Name::slice_keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"block_count * key_heads * max(width, value_width) * block_size <= 4294967295",
+      table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer loops = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer row_elements = max(Integer(problem.attention_layer.width),
+      Integer(problem.attention_layer.value_width));
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
           * Integer(problem.attention_layer.keys)
@@ -142,10 +144,9 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.attention_layer.width) % (16 / Integer(bytes(parameters.input_dtype))) == 0
           && Integer(problem.attention_layer.value_width) % (16 / Integer(bytes(parameters.input_dtype))) == 0,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)) <= 256,
-      Integer(problem.block_table.block_count) * Integer(problem.attention_layer.key_heads)
-          * max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
+      steps <= 65000 || !device.is_cpu,
+      Integer(problem.block_table.block_count) * Integer(problem.attention_layer.key_heads) * row_elements
           * Integer(problem.block_table.block_size) <= 4294967295,
-      loops <= 65000 || !device.is_cpu,
   });
 }
 
@@ -211,31 +212,58 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "attention_few_rows.begin_us", "attention_few_rows.step_us", "attention_few_rows.row_us",
+  "attention_few_rows.load_ops", "attention_few_rows.native_ops", "attention_few_rows.score_ops",
+  "attention_few_rows.idle_times", "attention_few_rows.read_times", "attention_few_rows.reread_times",
+};
+constexpr double kFitValues[] = {1.5, 2, 0.36, 7, 0.5, 200, 1.75, 1, 0.4};
+
+struct Fit {
+  double begin_us;  // us: before the first step and after the last one
+  double step_us;  // us: that a workgroup waits for the keys of a step: memory and its barriers
+  double row_us;  // us: that it takes longer for each row of the tile
+  double load_ops;  // operations: to load and convert an element of a key or a value
+  double native_ops;  // operations: the same, if the device converts f16
+  double score_ops;  // operations: of a score: its exponential, and the search for the greatest
+  double idle_times;  // factor: times as long as the operations take at the device's rate
+  double read_times;  // factor: times as long as a copy of the keys and values
+  double reread_times;  // factor: times as long as another tile's read of them from a cache
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
   const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.batches) * slices;
-  const Integer loops = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
+      + Real(fit.score_ops);
+  const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
+      * choose(parameters.halves == Halves::native, Real(fit.native_ops), Real(fit.load_ops));
   const Integer made = row_tiles * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches)
       * Integer(problem.attention_layer.keys);
-  return Real(device.launch_us) + Real(1.5) + tiles / (Real(50.0) * Integer(device.compute_units))
-      + max(made * Real(1.75)
-      * (Integer(specialization.tile_rows)
-      * (2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width)) + 200)
-      + (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
-      * choose(parameters.halves == Halves::native, Real(0.5), Real(7.0))) / Real(device.f32_ops_per_us),
-      Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+  const Integer resident = Integer(device.compute_units) * max(1, 512 / Integer(specialization.tile_workgroup));
+  const Integer bytes_ = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.keys)
       * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
-      * Integer(bytes(parameters.input_dtype))
-      * (Real(1.0) / Real(device.bytes_per_us) + Real(0.4) * (row_tiles - 1) / Real(device.cache_bytes_per_us)))
-      + ceil_div(tiles, Integer(device.compute_units) * max(1, 512 / Integer(specialization.tile_workgroup))) * loops
-      * (Real(2.0) + Real(0.36) * Integer(specialization.tile_rows));
+      * Integer(bytes(parameters.input_dtype));
+  return Real(device.launch_us) + Real(fit.begin_us) + tiles / (Real(50.0) * Integer(device.compute_units))
+      + max(made * Real(fit.idle_times) * (Integer(specialization.tile_rows) * row_ops + fetch_ops)
+      / Real(device.f32_ops_per_us),
+      bytes_
+      * (Real(fit.read_times) / Real(device.bytes_per_us)
+      + Real(fit.reread_times) * (row_tiles - 1) / Real(device.cache_bytes_per_us)))
+      + ceil_div(tiles, resident) * steps * (Real(fit.step_us) + Real(fit.row_us) * Integer(specialization.tile_rows));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -313,6 +341,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::attention_vectors_paged

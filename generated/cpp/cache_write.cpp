@@ -139,7 +139,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"cache_write.item_ops"};
+constexpr std::string_view kFitNames[] = {"cache_elements.item_ops"};
 constexpr double kFitValues[] = {40};
 
 struct Fit {

@@ -88,10 +88,10 @@ constexpr ConditionInfo kConditions[] = {
 
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer row_elements = max(Integer(problem.cache_elements.width), Integer(problem.cache_elements.value_width));
   return table::first_false({
       Integer(problem.cache_elements.items) <= 2147483647,
-      Integer(problem.block_table.block_count) * Integer(problem.cache_elements.heads)
-          * max(Integer(problem.cache_elements.width), Integer(problem.cache_elements.value_width))
+      Integer(problem.block_table.block_count) * Integer(problem.cache_elements.heads) * row_elements
           * Integer(problem.block_table.block_size) <= 4294967295,
   });
 }
@@ -147,16 +147,28 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"cache_elements.item_ops"};
+constexpr double kFitValues[] = {40};
+
+struct Fit {
+  double item_ops;  // operations: to find the position of an element and move it
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   return Real(device.launch_us)
       + ceil_div(Integer(problem.cache_elements.items), Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0)
       + max(Integer(problem.cache_elements.items) * 2 * Integer(bytes(parameters.dtype)) / Real(device.bytes_per_us),
-      Integer(problem.cache_elements.items) * 60 / Real(device.f32_ops_per_us));
+      Integer(problem.cache_elements.items) * Real(fit.item_ops) / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -230,6 +242,8 @@ constinit const OperatorInfo op = {
     .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 namespace {

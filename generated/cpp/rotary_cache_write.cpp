@@ -162,7 +162,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"rotary_cache_write.pair_ops"};
+constexpr std::string_view kFitNames[] = {"rotary_pairs.pair_ops"};
 constexpr double kFitValues[] = {80};
 
 struct Fit {

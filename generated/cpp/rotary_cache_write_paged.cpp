@@ -170,16 +170,28 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"rotary_pairs.pair_ops"};
+constexpr double kFitValues[] = {80};
+
+struct Fit {
+  double pair_ops;  // operations: to find, load, rotate and store a pair
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   return Real(device.launch_us)
       + ceil_div(Integer(problem.rotary_pairs.items), Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0)
       + max(Integer(problem.rotary_pairs.items) * 6 * Integer(bytes(parameters.dtype)) / Real(device.bytes_per_us),
-      Integer(problem.rotary_pairs.items) * 100 / Real(device.f32_ops_per_us));
+      Integer(problem.rotary_pairs.items) * Real(fit.pair_ops) / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
@@ -258,6 +270,8 @@ constinit const OperatorInfo op = {
     .grid = grid,
     .cost = cost,
     .tolerance = {.f16 = {2.9802322387695312e-08, 0.00048828125}, .is_computed = true},
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 namespace {
