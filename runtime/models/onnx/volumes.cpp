@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Convolutions and pools of volumes [N, C, D, H, W], as convolutions and pools of images, and means of dilated windows.
-// A pool of a volume is one of its images, and then one along its depth. A convolution has the images of a window as channels of one image:
+// A pool of a volume is one of its images, and then one along its depth. A convolution has the images of a window as
+// channels of one image:
 //
 //   x [N, C, D, H, W] -> for each place along depth the kD images of its window: [N * D', C * kD, H, W] -> Conv
 //

@@ -159,10 +159,6 @@ fields::RotaryCache sizes_of(const Inputs& inputs, int64_t heads, int64_t capaci
   };
 }
 
-}  // namespace
-
-namespace {
-
 TensorDesc rotated_by(const TensorDesc& query, int64_t heads) {
   return {query.dtype, {query.shape[0], query.shape[1], heads, query.shape[3]}};
 }

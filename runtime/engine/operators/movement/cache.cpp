@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of specs/movement/cache_write.yaml, cache_write_paged.yaml and cache_write_q8rs.yaml. docs/movement.md has the rules.
+// The Calls of specs/movement/cache_write.yaml, cache_write_paged.yaml and cache_write_q8rs.yaml. docs/movement.md has
+// the rules.
 #include <fmt/format.h>
 
 #include <algorithm>
