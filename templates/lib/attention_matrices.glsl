@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The kernel of attention/attention_coopmat.comp, wherever keys and values are.
+// The kernel of attention/attention_coopmat.comp and attention/attention_coopmat_paged.comp.
 //
 //   KEY_AT, VALUE_AT   lib/whole_keys.glsl or lib/paged_keys.glsl
 const uint kWorkgroup = ${tile.workgroup};

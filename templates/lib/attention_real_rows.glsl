@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The kernel of attention/attention.comp, wherever keys and values are: lib/whole_keys.glsl or lib/paged_keys.glsl.
+// The kernel of attention/attention.comp and attention/attention_paged.comp. They include lib/whole_keys.glsl or
+// lib/paged_keys.glsl before this file.
 const uint kWorkgroup = ${tile.workgroup};
 const uint kRows = ${tile.rows};
 const uint kWidth = ${tile.width};

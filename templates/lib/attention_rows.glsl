@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The kernel of attention/attention.comp, whatever the dtype of keys and values.
+// The sums of attention/attention.comp, for keys and values of f32, f16 and int8. The file that includes this one
+// defines:
 //
 //   KEY_ELEMENT, VALUE_ELEMENT   an element as a float
 //   KEY_PRODUCT                  the product with a key, of the product with its elements

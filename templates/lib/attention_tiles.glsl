@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sums of attention/attention_vectors.comp, whatever the dtype of keys and values. The file that includes this one
+// The sums of attention/attention_vectors.comp, for keys and values of f32, f16 and int8. The file that includes this one
 // then defines store_outputs(), and includes lib/attention_tiles_main.glsl.
 //
 //   kPerVector     elements of a key in 16 bytes

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The least and the greatest of a set of floats and 0, as the bits of their magnitudes. x has the bits of the greatest,
-// y the bits of the magnitude of the least. Bits of positive floats, as integers, have the order of the floats. So max()
+// The least and the greatest element of a set of floats to which 0 is added, each as the bits of its absolute value. x
+// has the bits of the greatest, y those of the least. Bits of positive floats, as integers, have their order. So max()
 // of two ranges is the range of both sets together, exactly and in any order. The bits of NaN are above those of
 // infinity, so the range of a set with NaN has NaN.
 $gives ivec2 extremes_of(int bits, int sign_mask)

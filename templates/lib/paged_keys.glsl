@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where the elements of keys and values begin, of caches in blocks of block_size keys: docs/attention.md. The table
-// of blocks is data. So an entry that is no block counts as the last block, and no load is outside of the caches.
+// The offsets of keys and values in caches that consist of blocks of block_size keys: docs/attention.md. The table of
+// blocks is data. So an entry that is no block counts as the last block, and no load is outside of the caches.
 $gives KEY_AT
 $gives VALUE_AT
 $gives NEXT_VALUE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where the elements of keys and values begin, of tensors with all keys of a batch. `first` is the head's first key.
+// The offsets of keys and values in tensors with all keys of a batch. `first` is the head's first key.
 $gives KEY_AT
 $gives VALUE_AT
 $gives NEXT_VALUE
