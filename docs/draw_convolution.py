@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""draw_convolution.py [--check]: draws docs/pictures, which show how the kernels of docs/convolution.md work.
+"""draw_convolution.py [--check]: draws docs/pictures, which show how the kernels of docs/convolution_kernels.md work.
 
 Sizes of tiles, steps and strips are read from specs/conv; windows and images are examples. --check draws nothing, and
 lists the pictures that are out of date.
