@@ -30,9 +30,9 @@ cell is the number of variants and recipes that the device can run for one opera
 kernels, with different workgroup sizes.
 
 The test that writes this page also looks for gaps. For each operator, it lists the combinations of its operands'
-[formats](glossary.md#tensors-and-numbers) that some kernel accepts, on whatever device. For recipes it lists the format
-of each operand alone. If a device has no kernel for some of these combinations, a second number in its cell counts
-them.
+[formats](glossary.md#tensors-and-numbers) that some kernel accepts, on whatever device. For recipes it lists the
+formats of each operand separately, not their combinations. If a device has no kernel for some of the listed formats, a
+second number in its cell counts them.
 
 This command prints, for one operator and one device, the reason why a kernel does not run:
 
