@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The least and the greatest element of a set of floats to which 0 is added, each as the bits of its absolute value. x
-// has the bits of the greatest, y those of the least. Bits of positive floats, as integers, have their order. So max()
-// of two ranges is the range of both sets together, exactly and in any order. The bits of NaN are above those of
-// infinity, so the range of a set with NaN has NaN.
+// The least and the greatest of some floats and 0, each as the bits of its absolute value (the least is 0 or
+// negative). x has the bits of the greatest, y those of the least. Bits of positive floats, as integers, have their
+// order. So max() of two ranges is the range of both sets together, exactly and in any order. The bits of NaN are above
+// those of infinity, so the range of a set with NaN has NaN.
 $gives ivec2 extremes_of(int bits, int sign_mask)
 $gives ivec2 joined(ivec4 positive, ivec4 negative)
 
