@@ -105,7 +105,7 @@ macro(qgen_add_kernels)
 endmacro()
 
 # qgen_add_operators(<target> OPERATORS <name>... [DTYPES <dtype>...] [LAYOUTS <layout>...] [FOR <device file>...]
-#                    [TUNING <folder>] [PRUNE <percent>] [TARGET <vulkan1.x>] [DIRECTORY <folder>])
+#                    [TUNING <folder>] [PRUNE <percent>] [TARGET <vulkan1.x>] [INFER <source>...] [DIRECTORY <folder>])
 #
 # Makes the static library <target> of some of the shipped operators, with the kernels of their recipes. Link it instead
 # of qgen::operators, which has all operators. It has the same headers, for these operators only:
@@ -119,6 +119,8 @@ endmacro()
 # FOR               leaves out modules that none of these devices can run
 # TUNING, PRUNE     as --tuning and --prune of qgen; the folder of shipped times is ${QGEN_TUNING}
 # TARGET            as --target of qgen. Times belong to modules, so times of another target do not count
+# INFER             sources with the infer() functions of these operators, compiled with them; default: qgen::infer, which
+#                   has those of all operators
 #
 # A program links it with --gc-sections, which leaves out the code of the other operators. It cannot also link
 # qgen::operators.
@@ -128,10 +130,10 @@ macro(qgen_add_operators)
 endmacro()
 
 function(_qgen_add_operators target)
-  cmake_parse_arguments(PARSE_ARGV 1 PART "" "TUNING;PRUNE;TARGET;DIRECTORY" "OPERATORS;DTYPES;LAYOUTS;FOR")
+  cmake_parse_arguments(PARSE_ARGV 1 PART "" "TUNING;PRUNE;TARGET;DIRECTORY" "OPERATORS;DTYPES;LAYOUTS;FOR;INFER")
   if(NOT PART_OPERATORS OR PART_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "qgen_add_operators(${target}): expected OPERATORS <name>..., then DTYPES, LAYOUTS, FOR, TUNING, "
-      "PRUNE, TARGET, DIRECTORY; got '${ARGN}'")
+      "PRUNE, TARGET, INFER, DIRECTORY; got '${ARGN}'")
   endif()
   _qgen_check_assembler("qgen_add_operators(${target})")
   if(NOT PART_DIRECTORY)
@@ -170,7 +172,7 @@ function(_qgen_add_operators target)
     BYPRODUCTS "${PART_DIRECTORY}/kernels.blob" "${cpp}/blob.S" "${cpp}/all.cpp" "${cpp}/operators.cpp"
       "${cpp}/operators.h" "${cpp}/graph_nodes.h" "${cpp}/registry.h" "${cpp}/words.h"
     COMMAND ${program} "${QGEN_OPERATORS}/specs" --templates "${QGEN_OPERATORS}/templates" -o "${PART_DIRECTORY}"
-      ${flags} ${cache_flags} --one-source --depfile "${PART_DIRECTORY}.d" -q
+      ${flags} ${cache_flags} ${QGEN_KERNEL_OPTIONS} --one-source --depfile "${PART_DIRECTORY}.d" -q
     COMMAND "${CMAKE_COMMAND}" -E touch "${manifest}"
     DEPENDS ${program}
     DEPFILE "${PART_DIRECTORY}.d"
@@ -183,9 +185,13 @@ function(_qgen_add_operators target)
   add_dependencies(${target}_kernels ${target}_sources)
   target_link_libraries(${target}_kernels PUBLIC qgen::library)
   target_include_directories(${target}_kernels PUBLIC "${cpp}")
-  add_library(${target} STATIC "${cpp}/operators.cpp")
+  set(infer qgen::infer)
+  if(PART_INFER)
+    set(infer qgen::calls)
+  endif()
+  add_library(${target} STATIC "${cpp}/operators.cpp" ${PART_INFER})
   add_dependencies(${target} ${target}_sources)
-  target_link_libraries(${target} PUBLIC qgen::infer ${target}_kernels)
+  target_link_libraries(${target} PUBLIC ${infer} ${target}_kernels)
   target_link_options(${target} INTERFACE LINKER:--gc-sections)
   foreach(library IN ITEMS ${target} ${target}_kernels)
     target_compile_options(${library} PRIVATE -ffunction-sections -fdata-sections)
