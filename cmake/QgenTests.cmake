@@ -140,7 +140,8 @@ function(qgen_add_device_test name folder)
 endfunction()
 
 # qgen_register_on_drivers(NAME PROGRAM [ARGUMENT ...]): NAME.<driver>, and NAME.<driver>.validation where a layer that
-# understands the driver is there.
+# understands the driver is there. The second checks all that the first does, so the first ones take turns in a run of
+# both (qgen_let_plain_entries_take_turns).
 #
 # Sanitizers look at code of the project's, which is the same on each driver: the other drivers count as `whole`.
 function(qgen_register_on_drivers name program)
@@ -157,8 +158,15 @@ function(qgen_register_on_drivers name program)
       qgen_register_validation(${name}.${driver}.validation ${name} ${driver}
         COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
       set_property(TEST ${name}.${driver}.validation APPEND PROPERTY LABELS more)
+      set_property(DIRECTORY APPEND PROPERTY QGEN_PLAIN_ENTRIES ${name}.${driver})
     endif()
   endforeach()
+endfunction()
+
+# At the end of a folder's list: its entries without the layer, of which there are others with it.
+function(qgen_let_plain_entries_take_turns)
+  get_property(entries DIRECTORY PROPERTY QGEN_PLAIN_ENTRIES)
+  qgen_take_turns(${entries})
 endfunction()
 
 # ---- every kernel ----------------------------------------------------------------------------------------------------
