@@ -281,9 +281,10 @@ endfunction()
 # the last driver, which has the most features. A mask reduces it to each of these devices (devices/NAME.yaml). They run
 # under its layer, which reports features that a kernel uses and the mask lacks:
 #
-#   masked.<device>.<conformance|kernels|graph>
+#   masked.<device>.<conformance|kernels|models|graph>
 #
-# The devices that DEVICES does not name are in the whole only. A device has a share of the kernels' tests, and a small
+# `models` has the networks among the tests of `graph`, which is in the whole only. So are the devices that DEVICES does
+# not name. A device has a share of the kernels' tests, and a small
 # sample of the kernels: the devices that DEVICES names run all of these tests together, and so do the others. The tests
 # of kernels of named devices take turns.
 function(qgen_add_masked_tests)
@@ -317,8 +318,13 @@ function(qgen_add_masked_tests)
     qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} ${label}
       ENVIRONMENT "${mask}" "QGEN_TEST_SHARD=${${label}_index}/${${label}_count}" "QGEN_TEST_SHARE=0.0005"
       COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
-    qgen_register_kernel_entry(masked.${device}.graph graph ${driver} ${label} ENVIRONMENT "${mask}"
+    qgen_register_kernel_entry(masked.${device}.graph graph ${driver} whole ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
+    if(label STREQUAL more)
+      qgen_register_kernel_entry(masked.${device}.models graph ${driver} ${label} ENVIRONMENT "${mask}"
+        "GTEST_FILTER=PreparedTest.*:FixedModelTest.*:GeneratorTest.TokensAreThoseOfOnnxRuntime"
+        COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
+    endif()
   endforeach()
   qgen_take_turns(${in_turns})
 endfunction()
