@@ -473,13 +473,18 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
     }
   }
   if (is_unary) form = {function->q8ta, Style::q8ta};
+  const bool is_word = function && form.has_activation && !function->word.empty();
+  const auto table = function && !is_unary && !is_word && form.has_table ? table_of(*function, output) : std::nullopt;
   // A function that the operator cannot include, and that is a floating-point operator.
-  const bool is_apart = function && !is_unary && !function->bounds && !form.has_table &&
-                        !(form.has_activation && !function->word.empty());
+  const bool is_apart = function && !is_unary && !function->bounds && !is_word && !table;
   if (is_apart) {
     const auto lacks = std::ranges::find_if(
         pending.functions, [](const Pending::Applied& applied) { return !applied.function.has_real(); });
     if (lacks != pending.functions.end()) return without_operator(*lacks);
+    if (form.has_table)
+      note(pending.name,
+           "its function is computed in floating point: a table of integers would change results by more "
+           "than one");
     form = {};
   }
   if (!form) {
@@ -494,17 +499,16 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
     function.reset();
   }
   std::optional<IntegerRange> bounds;
-  if (function && form.has_activation && !function->word.empty()) {
+  if (function && is_word) {
     node->attributes.insert_or_assign("activation", AttributeValue(std::string(function->word)));
-  } else if (function && form.has_table) {
-    const FunctionTable table = table_of(*function, output);
+  } else if (table) {
     node->inputs.push_back(
-        {"table", constant(pending.name + " table", make_tensor<int8_t>(DType::i8, {256}, table.table))});
-    set_parameters(*node, "table_input", table.input);
+        {"table", constant(pending.name + " table", make_tensor<int8_t>(DType::i8, {256}, table->table))});
+    set_parameters(*node, "table_input", table->input);
     if (!function->bounds)
       note(pending.name, fmt::format("its function becomes a lookup table of integers, for which a scale of {} was "
                                      "chosen: the model has no quantization between the layer and the function",
-                                     table.input.scale));
+                                     table->input.scale));
   } else if (function && function->bounds) {
     bounds = integer_bounds(*function->bounds, output);
     if (form.style == Style::fused) set_bounds(*node, *std::exchange(bounds, {}));

@@ -337,16 +337,27 @@ IntegerRange integer_bounds(const RealBounds& bounds, const PerTensor& output) {
 
 namespace {
 
+// The function as QuantizeLinear reads it: NaN becomes the zero point, which is the integer of 0.
+std::function<double(double)> without_nan(const Function& function) {
+  return [of = function.of](double x) {
+    const double y = of(x);
+    return std::isnan(y) ? 0.0 : y;
+  };
+}
+
+int result_of(const std::function<double(double)>& of, double x, const PerTensor& output) {
+  return quantized(static_cast<float>(of(x)), output);
+}
+
 // The range of inputs in which the quantized output still changes. It is searched outwards from 0 in steps of a
 // sixteenth of an octave, from far below the output's quantization step to far above its range.
-RealBounds changing_range(const Function& function, const PerTensor& output) {
-  const auto at = [&](double x) { return quantized(static_cast<float>(function.of(x)), output); };
+RealBounds changing_range(const std::function<double(double)>& of, const PerTensor& output) {
   const auto last_change = [&](double sign) {
     const double least = 0x1p-20 * output.scale, most = std::max(0x1p12 * output.scale, 64.0);
     double edge = least, x = most;
-    const int limit = at(sign * most);
+    const int limit = result_of(of, sign * most, output);
     for (; x > least; x *= 0x1.ea4afap-1) {  // 2^(-1/16)
-      if (at(sign * x) != limit) break;
+      if (result_of(of, sign * x, output) != limit) break;
       edge = x;
     }
     return sign * std::max(x, edge);
@@ -354,9 +365,23 @@ RealBounds changing_range(const Function& function, const PerTensor& output) {
   return {static_cast<float>(last_change(-1)), static_cast<float>(last_change(1))};
 }
 
+// The largest difference of a table's result from the function's. Nine values of each interval of the table are tried:
+// those that round to one input, from end to end.
+int largest_difference(const std::function<double(double)>& of, const FunctionTable& table, const PerTensor& output) {
+  int largest = 0;
+  for (int q = -128; q < 128; ++q) {
+    const int result = table.table[static_cast<size_t>(q + 128)];
+    for (int eighth = -4; eighth <= 4; ++eighth) {
+      const double x = (q - table.input.zero_point + eighth / 8.0) * table.input.scale;
+      largest = std::max(largest, std::abs(result_of(of, x, output) - result));
+    }
+  }
+  return largest;
+}
+
 }  // namespace
 
-FunctionTable table_of(const Function& function, const PerTensor& output) {
+std::optional<FunctionTable> table_of(const Function& function, const PerTensor& output) {
   if (function.bounds) {
     const IntegerRange range = integer_bounds(*function.bounds, output);
     FunctionTable result{output, {}};
@@ -364,10 +389,13 @@ FunctionTable table_of(const Function& function, const PerTensor& output) {
       result.table[static_cast<size_t>(q + 128)] = static_cast<int8_t>(std::clamp<int64_t>(q, range.min, range.max));
     return result;
   }
-  const RealBounds range = changing_range(function, output);
+  const auto of = without_nan(function);
+  const RealBounds range = changing_range(of, output);
   PerTensor input{std::max((range.high - range.low) / 255, kLeastScale), 0};
   input.zero_point = std::clamp(static_cast<int32_t>(std::nearbyint(-128 - range.low / input.scale)), -128, 127);
-  return {input, byte_table(function.of, input, output)};
+  const FunctionTable result{input, byte_table(of, input, output)};
+  if (largest_difference(of, result, output) > 1) return std::nullopt;
+  return result;
 }
 
 }  // namespace qgen::onnx

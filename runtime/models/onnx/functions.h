@@ -65,7 +65,7 @@ struct FunctionTable {
   ByteTable table;
 };
 // Of bounds: exact, with `output` for the input. For another function, the input's integers cover the range in which
-// the output's integers change. The error is up to half of its quantization step, times the function's slope.
-FunctionTable table_of(const Function& function, const PerTensor& output);
+// the output's integers change. nullopt: the input's rounding could change a result by more than one.
+std::optional<FunctionTable> table_of(const Function& function, const PerTensor& output);
 
 }  // namespace qgen::onnx

@@ -449,6 +449,7 @@ class FloatJudge {
       const double high = node.has_input(2) ? in(node, 2).values[0] : INFINITY;
       return each(in(node, 0), [=](double x) { return std::min(std::max(x, low), high); });
     }
+    if (op == "Exp") return each(in(node, 0), [](double x) { return std::exp(x); });
     if (op == "Sigmoid") return each(in(node, 0), [](double x) { return 1 / (1 + std::exp(-x)); });
     if (op == "HardSwish") return each(in(node, 0), [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); });
     if (op == "LeakyRelu")

@@ -5,7 +5,7 @@
 //
 //   Clip with one bound, attributes, bounds of f16      Activations.ClipWithOneBoundOrAttributes,
 //                                                       Quirks.ClipWithBoundsOfHalves
-//   HardSwish or SiLU between Conv and QuantizeLinear   Activations.HardSwishIsAWordAndOthersAreTables,
+//   HardSwish or SiLU between Conv and QuantizeLinear   Activations.AreATableIfItLosesAtMostAQuantum,
 //                                                       Activations.TableOfSiluLosesAtMostAQuantum
 //   initializers that several share                     Quirks.AWeightThatTwoLayersShareIsOneConstant
 //   a DequantizeLinear for each reader                  Quirks.ADequantizeLinearForEachReaderIsNoMatter

@@ -149,7 +149,9 @@ TEST(Reader, FilesOfAnotherWriter) {
       {"shapes", "reshape"},
       {"linear", "q8ta_quantize_linear q8ta_linear"},
       {"dynamic", "choose_qparams_affine quantize_linear bmm linear_q4gsw"},
-      {"transposed", "q8ta_conv2d_transposed q8ta_pixel_shuffle q8ta_avg_pool2d q8ta_avg_pool2d reshape"}};
+      {"transposed",
+       "q8ta_dequantize conv2d_transposed pointwise q8ta_quantize_linear q8ta_pixel_shuffle q8ta_avg_pool2d "
+       "q8ta_avg_pool2d reshape"}};
   for (const auto& [name, operators] : rows) {
     const auto imported = import_model(std::filesystem::path(tests::source_folder()) / "tests/fuzz/corpus/onnx" / name);
     ASSERT_TRUE(imported) << to_text(imported.error());
