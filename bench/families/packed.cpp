@@ -42,13 +42,20 @@ void add_clones_of_all_pairs(std::vector<Row>& rows) {
   }
 }
 
+// From 127 for -128 down to -128 for 127.
+std::string falling_table() {
+  std::string text = "table=127";
+  for (int result = 126; result >= -128; --result) text += fmt::format(",{}", result);
+  return text;
+}
+
 void add_elementwise(std::vector<Row>& rows, std::string_view image) {
   const Texts one = {fmt::format("input={}:i8", image)}, two = joined(one, {fmt::format("other={}:i8", image)});
   for (const SignatureInfo& op : generated::q8ta_unary::signatures) {
     const bool is_table = op.name == "q8ta_table";  // its results are given, and no scales
-    rows.push_back(in_layouts(std::string(op.name), image, is_table ? joined(one, {"table=256:i8"}) : one,
-                              is_table ? Texts{} : joined(kInput, kOutput), {"input=packed_4w4c", "output=packed_4w4c"},
-                              ".flat0"));
+    rows.push_back(in_layouts(std::string(op.name), image, one,
+                              is_table ? Texts{falling_table()} : joined(kInput, kOutput),
+                              {"input=packed_4w4c", "output=packed_4w4c"}, ".flat0"));
   }
   rows.push_back(in_layouts("q8ta_relu", image, one, joined(kInput, kOutput), {"input=packed_4w4c", "output=packed_4w"},
                             ".flat0"));

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 #include "common/files.h"
@@ -46,6 +47,24 @@ TEST(OperatorRows, NameEveryOperatorOfTheRegistry) {
 TEST(OperatorRows, BearNamesOfTheirOwn) {
   Names seen;
   for (const Row& row : operator_rows()) EXPECT_TRUE(seen.insert(row.op + "/" + row.size).second) << row.op << row.size;
+}
+
+// Of "input=4096x64:i8".
+std::string name_in(const std::string& text) { return text.substr(0, text.find('=')); }
+
+void expect_names(const std::vector<std::string>& texts, const auto& arguments) {
+  Names names;
+  for (const auto& argument : arguments) names.emplace(argument.name);
+  for (const std::string& text : texts) EXPECT_TRUE(names.contains(name_in(text))) << text;
+}
+
+TEST(OperatorRows, NameArgumentsOfTheirOperators) {
+  for (const Row& row : operator_rows()) {
+    SCOPED_TRACE(row.op);
+    const OperatorEntry& entry = *std::ranges::find(operators(), row.op, &OperatorEntry::name);
+    expect_names(row.chosen.request.shapes, entry.tensors);
+    expect_names(row.chosen.request.attributes, entry.attributes);
+  }
 }
 
 TEST(ShortRows, HaveARivalWhereTheOperatorHasOne) {

@@ -100,10 +100,12 @@ Done Verifier::wait_for_references() {
     if (standard.reference.valid()) standard.expected = standard.reference.get();
     return standard.is_known();
   };
+  const bool is_asked = standard_.reference.valid() || !relatives_.empty();
   bool is_known = wait(standard_);
   for (Case& relative : relatives_) is_known |= wait(relative.standard);
   std::erase_if(relatives_, [](const Case& relative) { return !relative.standard.is_known(); });
   if (is_known || !program_.answers) return std::monostate{};
+  if (!is_asked) return refused("its reference would take too long, and qgen-tune finds no smaller problem like it");
   return refused(fmt::format("'{}' has no reference to compare its kernels with", entry_->name));
 }
 
