@@ -62,6 +62,11 @@ std::vector<std::string> step_ids(std::string_view choice_id) {
   return ids;
 }
 
+const OperatorInfo& table_of(const OperatorInfo& op, const KernelLibrary& library) {
+  const OperatorInfo* found = library.find(op.name);
+  return found && !op.fields.empty() && found->fields.data() == op.fields.data() ? *found : op;
+}
+
 FoundKernel find_kernel(const OperatorInfo& op, std::string_view id) {
   const size_t slash = id.find('/');
   const std::string_view variant = id.substr(0, slash);
@@ -110,7 +115,8 @@ Expected<Forced> parse_force(const OperatorInfo& op, const KernelLibrary& librar
 
 namespace qgen {
 
-std::optional<uint64_t> digest_of(const OperatorInfo& op, std::string_view choice_id, const KernelLibrary& library) {
+std::optional<uint64_t> digest_of(const OperatorInfo& asked, std::string_view choice_id, const KernelLibrary& library) {
+  const OperatorInfo& op = selector::table_of(asked, library);
   const auto recipe = std::ranges::find(op.recipes, choice_id.substr(0, choice_id.find('(')), &RecipeInfo::id);
   if (recipe == op.recipes.end()) return selector::digest_of_kernel(op, choice_id, library);
   const auto ids = selector::step_ids(choice_id);

@@ -109,7 +109,7 @@ Selection unanswered(std::string question, std::string_view id, std::string reas
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options) {
   if (!problem.op) return unanswered("a problem without an operator", "", "the problem names no operator", "");
-  const OperatorInfo& op = *problem.op;
+  const OperatorInfo& op = selector::table_of(*problem.op, library);
   if (std::string fault = selector::fault_of(problem); !fault.empty()) {
     return unanswered(fmt::format("{} on \"{}\"", op.name, device.name), op.name, std::move(fault), "");
   }

@@ -171,4 +171,17 @@ Formula decoded(std::span<const int64_t> steps, std::span<const int64_t> constan
   return formula;
 }
 
+std::array<uint32_t, kMostSteps> packed_steps(std::span<const int64_t> steps) {
+  std::array<uint32_t, kMostSteps> words{};
+  for (size_t i = 0; i < steps.size(); ++i)
+    words[i / 4] |= static_cast<uint32_t>(std::clamp<int64_t>(steps[i], 0, 255)) << (8 * (i % 4));
+  return words;
+}
+
+std::array<uint32_t, kMostConstants> packed_constants(std::span<const int64_t> constants) {
+  std::array<uint32_t, kMostConstants> bits{};
+  for (size_t i = 0; i < constants.size(); ++i) bits[i] = static_cast<uint32_t>(static_cast<uint64_t>(constants[i]));
+  return bits;
+}
+
 }  // namespace qgen::chains

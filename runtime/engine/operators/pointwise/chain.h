@@ -52,10 +52,15 @@ struct Formula {
 struct Chain {
   std::vector<int64_t> steps;  // four each: operation and sources
   std::vector<int64_t> constants;
+  friend bool operator==(const Chain&, const Chain&) = default;
 };
 // nullopt: it has more steps, constants or kept values than a chain can.
 std::optional<Chain> encoded(const Formula& formula);
 // Of a chain that the operator accepts.
 Formula decoded(std::span<const int64_t> steps, std::span<const int64_t> constants);
+
+// As the problem of the operator has them, filled up with zeros: a step in 32 bits, its operation in the lowest eight.
+std::array<uint32_t, kMostSteps> packed_steps(std::span<const int64_t> steps);
+std::array<uint32_t, kMostConstants> packed_constants(std::span<const int64_t> constants);
 
 }  // namespace qgen::chains

@@ -138,20 +138,6 @@ uint32_t groups_of(const std::vector<int64_t>& steps) {
   return groups;
 }
 
-// A step in 32 bits: its operation in the lowest eight.
-std::array<uint32_t, kMostSteps> packed(const std::vector<int64_t>& steps) {
-  std::array<uint32_t, kMostSteps> words{};
-  for (size_t i = 0; i < steps.size(); ++i)
-    words[i / 4] |= static_cast<uint32_t>(std::clamp<int64_t>(steps[i], 0, 255)) << (8 * (i % 4));
-  return words;
-}
-
-std::array<uint32_t, kMostConstants> bits_of(const std::vector<int64_t>& constants) {
-  std::array<uint32_t, kMostConstants> bits{};
-  for (size_t i = 0; i < constants.size(); ++i) bits[i] = static_cast<uint32_t>(static_cast<uint64_t>(constants[i]));
-  return bits;
-}
-
 // ---- shapes ---------------------------------------------------------------------------------------------------------
 
 std::string operand_name(size_t i) { return i == kMostInputs ? "mask" : fmt::format("input_{}", i + 1); }
@@ -252,8 +238,8 @@ Expected<Call> infer(const PointwiseInputs<Described>& inputs, const PointwiseAt
       .dividers = dividers_of(sides),
       .modes = modes,
       .strides = strides_of(sides),
-      .steps = packed(steps),
-      .constants = bits_of(constants),
+      .steps = packed_steps(steps),
+      .constants = packed_constants(constants),
   };
   return make_call(fields, {.input_1 = operands[0],
                             .input_2 = operands[1],
