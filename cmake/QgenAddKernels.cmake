@@ -201,7 +201,7 @@ function(_qgen_add_operators target)
 endfunction()
 
 # qgen_add_model(<target> MODEL <file.onnx> [FOR <device file>...] [SHAPES <name=1x3x224x224:f32>...] [BATCH <number>]
-#                [CONSTANTS <name=16000>...] [NAME <name>] [DIRECTORY <folder>])
+#                [CONSTANTS <name=16000>...] [CHAINS <number>] [NAME <name>] [DIRECTORY <folder>])
 #
 # Makes the static library <target> of a model: its packed weights, exactly its kernels, and a class with a typed
 # function. The program loads it in milliseconds. It contains no ONNX, no operator, and chooses nothing:
@@ -218,6 +218,8 @@ endfunction()
 #             once. Another device runs the first part that it can run. Default: the device of the machine that builds
 # SHAPES      the inputs' shapes, as --shape of qgen-model; BATCH is the batch of the others (1)
 # CONSTANTS   inputs that become constants, as --constant of qgen-model
+# CHAINS      how many element-wise chains become kernels: those that take the longest by estimate. Default: none. Each
+#             takes seconds to compile. qgen compiles them, with the specs and templates of the shipped operators
 # NAME        of the header, the namespace and the file; default: the target's name
 #
 # Times that are compiled into qgen-model count, and those of the user's store do not: so each machine builds the same.
@@ -230,10 +232,10 @@ macro(qgen_add_model)
 endmacro()
 
 function(_qgen_add_model target)
-  cmake_parse_arguments(PARSE_ARGV 1 NET "" "MODEL;BATCH;NAME;DIRECTORY" "FOR;SHAPES;CONSTANTS")
+  cmake_parse_arguments(PARSE_ARGV 1 NET "" "MODEL;BATCH;CHAINS;NAME;DIRECTORY" "FOR;SHAPES;CONSTANTS")
   if(NOT NET_MODEL OR NET_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "qgen_add_model(${target}): expected MODEL <file.onnx>, then FOR, SHAPES, BATCH, CONSTANTS, NAME, "
-      "DIRECTORY; got '${ARGN}'")
+    message(FATAL_ERROR "qgen_add_model(${target}): expected MODEL <file.onnx>, then FOR, SHAPES, BATCH, CONSTANTS, "
+      "CHAINS, NAME, DIRECTORY; got '${ARGN}'")
   endif()
   _qgen_check_assembler("qgen_add_model(${target})")
   foreach(file IN LISTS NET_MODEL NET_FOR)
@@ -267,10 +269,16 @@ function(_qgen_add_model target)
   endif()
   _qgen_program(program qgen::qgen-model QGEN_MODEL_PROGRAM)
   set(base "${NET_DIRECTORY}/${NET_NAME}")
+  set(chains "")
+  if(NET_CHAINS)
+    _qgen_add_chains("${base}.chains" "${program}" "${NET_CHAINS}" "${model}" "${devices}" ${flags})
+    set(chains "${base}.chains")
+    list(APPEND flags --chains "${chains}")
+  endif()
   add_custom_command(
     OUTPUT "${base}.qgen" "${base}.h" "${base}.cpp" "${base}.S"
     COMMAND ${program} compile "${model}" -o "${base}.qgen" --cpp ${flags}
-    DEPENDS ${program} "${model}" ${devices}
+    DEPENDS ${program} "${model}" ${devices} ${chains}
     COMMENT "qgen-model: ${target}"
     VERBATIM)
   set_source_files_properties("${base}.S" PROPERTIES
@@ -280,6 +288,26 @@ function(_qgen_add_model target)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${NET_DIRECTORY}>)
   target_link_options(${target} INTERFACE LINKER:--gc-sections)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# The kernels of a model's chains, as a file.
+function(_qgen_add_chains file program most model devices)
+  if(NOT QGEN_OPERATORS)  # no package, but qgen as a part of this project
+    get_property(QGEN_OPERATORS GLOBAL PROPERTY QGEN_OPERATORS)
+  endif()
+  _qgen_program(generator qgen::qgen QGEN_PROGRAM)
+  set(generator_file "${generator}")
+  if(TARGET ${generator})
+    set(generator_file "$<TARGET_FILE:${generator}>")
+  endif()
+  add_custom_command(
+    OUTPUT "${file}"
+    COMMAND ${program} chains "${model}" -o "${file}" --most ${most} --qgen "${generator_file}"
+      --operators "${QGEN_OPERATORS}" ${ARGN}
+    DEPENDS ${program} ${generator} "${model}" ${devices} "${QGEN_OPERATORS}/templates/pointwise/pointwise.comp"
+      "${QGEN_OPERATORS}/templates/lib/pointwise_reals.glsl"
+    COMMENT "qgen-model: chains of ${model}"
+    VERBATIM)
 endfunction()
 
 function(_qgen_add_kernels target)

@@ -11,6 +11,7 @@
 #include "common/files.h"
 #include "common/program.h"
 #include "registry.h"
+#include "runtime/engine/operators/pointwise/chain_file.h"
 #include "runtime/engine/operators/shipped.h"
 #include "runtime/workshop/model/commands.h"
 #include "runtime/workshop/runner/arguments.h"
@@ -18,7 +19,9 @@
 namespace {
 
 qgen::Expected<int> obey(const qgen::model::Arguments& arguments) {
-  const auto library = qgen::KernelLibrary::open(qgen::generated::library());
+  const auto chains = qgen::chains::load_chains(arguments.chains.file, qgen::generated::library());
+  if (!chains) return chains.error();
+  const auto library = qgen::KernelLibrary::open(*chains ? (*chains)->library() : qgen::generated::library());
   if (!library) return library.error();
   const qgen::model::Program program{*library, qgen::operators()};
   for (const std::string& path :
@@ -30,6 +33,7 @@ qgen::Expected<int> obey(const qgen::model::Arguments& arguments) {
     case qgen::model::Command::run: return qgen::model::run(program, arguments);
     case qgen::model::Command::check: return qgen::model::check(program, arguments);
     case qgen::model::Command::compile: return qgen::model::compile(program, arguments);
+    case qgen::model::Command::chains: return qgen::model::compile_chains(program, arguments);
     case qgen::model::Command::check_support: return qgen::model::check_support(arguments);
     case qgen::model::Command::generate: return qgen::model::generate(program, arguments);
     case qgen::model::Command::quantize: return qgen::model::quantize(program, arguments);

@@ -518,6 +518,11 @@ model() {
   cmake --build "$work/embedded_model/build" | grep 'qgen-model: scenes' >/dev/null ||
     fail 'expected a newer model to be compiled again'
   expect_build embedded_model 'ninja: no work to do.'
+  # With kernels of its chains, which the installed generator compiles.
+  sed -i 's/^  FOR /  CHAINS 2 FOR /' "$work/embedded_model/CMakeLists.txt"
+  cmake --build "$work/embedded_model/build" | grep 'qgen-model: chains of' >/dev/null ||
+    fail 'expected the chains of the model to be compiled'
+  expect_build embedded_model 'ninja: no work to do.'
   ! cmake -S "$work/embedded_model" -B "$work/embedded_model/build" -DQGEN_MODEL_PROGRAM=/nowhere >/dev/null 2>&1 ||
     ! cmake --build "$work/embedded_model/build" >/dev/null 2>&1 || fail 'expected QGEN_MODEL_PROGRAM to be run'
 }

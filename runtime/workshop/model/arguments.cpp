@@ -29,6 +29,8 @@ Examples:
   qgen-model check-support resnet50.onnx           which nodes have no operator
   qgen-model compile resnet50.onnx -o net.qgen     for this device; `run` loads it in milliseconds
   qgen-model compile a.onnx -o a.qgen --for x.yaml --for y.yaml   for these devices, in one file
+  qgen-model chains resnet50.onnx -o net.chains    kernels of its element-wise chains
+  qgen-model compile resnet50.onnx -o net.qgen --chains net.chains
   qgen-model generate llm.onnx --tokens 1,2,3 --max 64             tokens of a language model
   qgen-model quantize net.onnx -o int8.onnx --calibrate samples/   a float model, to int8
 
@@ -48,6 +50,12 @@ void add_model(CLI::App& app, Arguments& arguments, const char* text) {
              "random (1)");
 }
 
+void add_chain_kernels(CLI::App& app, Arguments& arguments) {
+  app.add_option("--chains", arguments.chains.file,
+                 "also choose among the kernels of this file, from 'qgen-model chains'")
+      ->type_name("FILE");
+}
+
 void add_common(CLI::App& app, Arguments& arguments) {
   add_model(app, arguments, "an ONNX file, or a compiled model (.qgen)");
   app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
@@ -59,6 +67,7 @@ void add_common(CLI::App& app, Arguments& arguments) {
 CLI::App* add_run(CLI::App& app, Arguments& arguments) {
   CLI::App* run = app.add_subcommand("run", "run a model, time it, or explain its kernels");
   add_common(*run, arguments);
+  add_chain_kernels(*run, arguments);
   run->add_option("-o,--output", arguments.outputs, "write an output to this NumPy file")
       ->allow_extra_args(false)
       ->option_text("[NAME=]FILE");
@@ -97,6 +106,7 @@ void add_check(CLI::App& app, Arguments& arguments) {
                                        "compare a model's outputs with files, or with the references of its "
                                        "operators");
   add_common(*check, arguments);
+  add_chain_kernels(*check, arguments);
   check
       ->add_option("--expect", arguments.expected,
                    "the expected output; without it the references are computed, slowly")
@@ -110,25 +120,46 @@ void add_check(CLI::App& app, Arguments& arguments) {
   check->callback([&] { arguments.command = Command::check; });
 }
 
+// The devices that a command plans for, without opening one.
+void add_named_devices(CLI::App& app, Arguments& arguments, const char* text) {
+  CLI::Option* named =
+      app.add_option("--for", arguments.devices_for, text)->allow_extra_args(false)->option_text("FILE ...");
+  for (const char* of_a_device : {"--device", "--as", "--without", "--limit", "--trust-driver"})
+    named->excludes(app.get_option(of_a_device));
+}
+
 void add_compile(CLI::App& app, Arguments& arguments) {
   CLI::App* compile = app.add_subcommand("compile", "store a model with packed weights and chosen kernels and layouts");
   add_common(*compile, arguments);
+  add_chain_kernels(*compile, arguments);
   compile->add_option("-o,--output", arguments.compiled, "the file to write; its name ends in .qgen")
       ->required()
       ->type_name("FILE");
-  CLI::Option* named =
-      compile
-          ->add_option(
-              "--for", arguments.devices_for,
-              "compile for the device that this file describes, without opening one; may be repeated: one file "
-              "for all of them")
-          ->allow_extra_args(false)
-          ->option_text("FILE ...");
-  for (const char* of_a_device : {"--device", "--as", "--without", "--limit", "--trust-driver"})
-    named->excludes(compile->get_option(of_a_device));
+  add_named_devices(*compile, arguments,
+                    "compile for the device that this file describes, without opening one; may be repeated: one file "
+                    "for all of them");
   compile->add_flag("--cpp", arguments.is_cpp,
                     "also write NAME.h, NAME.cpp and NAME.S beside the file: a class that embeds it (qgen_add_model)");
   compile->callback([&] { arguments.command = Command::compile; });
+}
+
+void add_chains(CLI::App& app, Arguments& arguments) {
+  CLI::App* chains =
+      app.add_subcommand("chains", "compile a model's element-wise chains to kernels, which --chains then offers");
+  add_common(*chains, arguments);
+  chains->add_option("-o,--output", arguments.compiled, "the file to write; its name ends in .chains")
+      ->required()
+      ->type_name("FILE");
+  add_number(*chains, "--most", arguments.chains.most, {0, 4096},
+             "how many chains become kernels: those that take the longest by estimate (16)");
+  add_named_devices(*chains, arguments, "estimate for the device that this file describes; may be repeated");
+  chains->add_option("--qgen", arguments.chains.generator, "the generator (the qgen beside this program, or in PATH)")
+      ->type_name("PROGRAM");
+  chains
+      ->add_option("--operators", arguments.chains.operators,
+                   "the folder with qgen's specs and templates (of the installation, or the current folder)")
+      ->type_name("FOLDER");
+  chains->callback([&] { arguments.command = Command::chains; });
 }
 
 void add_check_support(CLI::App& app, Arguments& arguments) {
@@ -185,6 +216,7 @@ void add_generate(CLI::App& app, Arguments& arguments) {
   generate->add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
       ->type_name("DEVICE");
   profiles::add_mask_options(*generate, arguments.mask);
+  add_chain_kernels(*generate, arguments);
   generate->add_flag("--untuned", arguments.is_untuned,
                      "choose by estimates only, and ignore times that qgen-tune measured");
   generate->get_option("--time")->excludes("--json");
@@ -246,6 +278,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
   const CLI::App* run = add_run(app, arguments);
   add_check(app, arguments);
   add_compile(app, arguments);
+  add_chains(app, arguments);
   add_check_support(app, arguments);
   add_generate(app, arguments);
   add_quantize(app, arguments);
@@ -256,6 +289,8 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
       throw CLI::ValidationError("--device-file", "goes with --explain");
     if (arguments.command == Command::compile && !arguments.compiled.ends_with(".qgen"))
       throw CLI::ValidationError("--output", "must end in .qgen");
+    if (arguments.command == Command::chains && !arguments.compiled.ends_with(".chains"))
+      throw CLI::ValidationError("--output", "must end in .chains");
   } catch (const CLI::ParseError& error) {
     return print_help_or_misuse(app, error) ? runner::kDone : runner::kWrongInput;
   }

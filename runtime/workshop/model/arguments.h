@@ -15,7 +15,7 @@
 
 namespace qgen::model {
 
-enum class Command : uint8_t { run, check, compile, check_support, generate, quantize };
+enum class Command : uint8_t { run, check, compile, check_support, generate, quantize, chains };
 
 struct Arguments {
   Command command = Command::run;
@@ -61,6 +61,11 @@ struct Arguments {
     size_t prompt_rows = 0;
     graph::Sampling sampling;
   } generation;  // of generate
+  struct Chains {
+    std::string file;                  // of chain kernels; empty: none
+    size_t most = 16;                  // how many chains become kernels
+    std::string generator, operators;  // runner::find_generator()
+  } chains;
 };
 
 // The arguments; or, where the command line alone has settled it (--help, a mistake, which is printed), an exit code.

@@ -19,6 +19,8 @@ Expected<int> run(const Program& program, const Arguments& arguments);
 Expected<int> run_fixed(const Program& program, const Arguments& arguments);
 Expected<int> check(const Program& program, const Arguments& arguments);
 Expected<int> compile(const Program& program, const Arguments& arguments);
+// Makes kernels of a model's chains (runtime/engine/operators/pointwise/chain_kernels.h).
+Expected<int> compile_chains(const Program& program, const Arguments& arguments);
 Expected<int> check_support(const Arguments& arguments);
 Expected<int> generate(const Program& program, const Arguments& arguments);
 Expected<int> quantize(const Program& program, const Arguments& arguments);

@@ -6,10 +6,9 @@
 #include <filesystem>
 
 #include "common/files.h"
-#include "runtime/engine/profiles/device_file.h"
 #include "runtime/models/graph/fixed_part.h"
 #include "runtime/workshop/model/embed.h"
-#include "runtime/workshop/model/session.h"
+#include "runtime/workshop/model/plan.h"
 #include "runtime/workshop/runner/arguments.h"
 
 namespace qgen::model {
@@ -38,33 +37,11 @@ Expected<int> compile_here(const Program& program, const Arguments& arguments, Q
 
 // ---- for named devices ----------------------------------------------------------------------------------------------
 
-// With --for the devices of these files; else the one that is here.
-Expected<std::vector<DeviceProfile>> devices_of(const Program& program, const Arguments& arguments) {
-  std::vector<DeviceProfile> devices;
-  for (const std::string& file : arguments.devices_for) {
-    auto device = profiles::load_device(file);
-    if (!device) return device.error();
-    devices.push_back(*std::move(device));
-  }
-  if (!devices.empty()) return devices;
-  const auto opened = runner::Opened::open(program.library, arguments.device,
-                                           {.is_untuned = arguments.is_untuned, .mask = arguments.mask});
-  if (!opened) return opened.error();
-  devices.push_back((*opened)->context().profile);
-  return devices;
-}
-
 Expected<graph::FixedPart> part_for(const DeviceProfile& device, const Program& program, const Arguments& arguments,
                                     const Question& question, const TimeBook& times) {
-  const graph::Graph& graph = question.loaded.graph;
-  const auto inferred = graph::infer(graph, program.operators, graph::shapes_of(question.inputs.tensors));
-  if (!inferred) return inferred.error();
-  const auto constants = graph::Constants::create(graph, *inferred);
-  if (!constants) return constants.error();
-  const graph::Chooser chooser{device, program.library, program.operators, arguments.is_untuned ? nullptr : &times};
-  const auto schedule = graph::make_schedule(graph, *inferred, constants->weight_descs(), chooser);
+  const auto schedule = schedule_for(device, program, arguments, question, times);
   if (!schedule) return schedule.error();
-  return graph::fix(graph, *schedule, program.library, device);
+  return graph::fix(question.loaded.graph, *schedule, program.library, device);
 }
 
 Done write_cpp(const graph::FixedPart& part, const std::filesystem::path& file, Outputs& outputs) {

@@ -37,6 +37,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
   named("--storage", arguments.request.storages, "the storage of a tensor: name=buffer, name=texture3d");
   named("--layout", arguments.request.layouts, "the layout of a tensor: name=channels_packed");
   app.add_option("--kernel", arguments.kernel, "run this kernel or recipe instead of the chosen one")->type_name("ID");
+  app.add_option("--chains", arguments.chains,
+                 "for pointwise: also choose among the kernels of this file, from 'qgen-model chains'")
+      ->type_name("FILE");
   app.add_flag("--all-kernels", arguments.all_kernels,
                "run every kernel: with --cases in every storage, layout and floating-point type; with --time sorted "
                "by time");
@@ -106,6 +109,7 @@ constexpr OptionUse kOptionUses[] = {
     {"--storage", kOperator, "an operator"},
     {"--layout", kOperator, "an operator"},
     {"--explain", kOperator, "an operator"},
+    {"--chains", kOperator, "an operator"},
     {"--statistics", kOnDevice, "an operator that is run"},
     {"--untuned", kOperator, "an operator"},
     {"--time", kTime, "an operator that is run"},

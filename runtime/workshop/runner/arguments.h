@@ -53,6 +53,7 @@ struct Arguments {
   bool is_timed = false;
   bool is_list = false;
   bool is_help = false;
+  std::string chains;  // a file of chain kernels; empty: none
 
   Mode mode() const;
   bool is_explained() const { return !explained.empty(); }

@@ -10,6 +10,7 @@
 #include "common/program.h"
 #include "registry.h"
 #include "runtime/engine/device/choose_device.h"
+#include "runtime/engine/operators/pointwise/chain_file.h"
 #include "runtime/engine/profiles/device_file.h"
 #include "runtime/workshop/runner/arguments.h"
 #include "runtime/workshop/runner/opened.h"
@@ -105,7 +106,9 @@ int run(const Program& program, const Arguments& arguments) {
     fmt::print("{}", list_text(program.operators));
     return kDone;
   }
-  const auto library = KernelLibrary::open(program.kernels);
+  const auto chains = chains::load_chains(arguments.chains, program.kernels);
+  if (!chains) return fail(program, chains.error());
+  const auto library = KernelLibrary::open(*chains ? (*chains)->library() : program.kernels);
   if (!library) return fail(program, library.error());
   if (arguments.mode() == Mode::cases) return run_on_device(program, *library, nullptr, arguments);
   const OperatorEntry* entry = find_operator(program.operators, arguments.op);

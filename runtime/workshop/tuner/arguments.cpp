@@ -37,6 +37,8 @@ void add_common(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
       ->type_name("DEVICE");
+  app.add_option("--chains", arguments.chains, "for pointwise: also the kernels of this file, from 'qgen-model chains'")
+      ->type_name("FILE");
 }
 
 void add_tune_options(CLI::App& app, Arguments& arguments) {

@@ -48,6 +48,7 @@ struct Arguments {
   bool is_all = false;     // of forget
   std::string older_than;  // of forget: a date; empty: whatever was measured when
   fitting::FitRequest fit;
+  std::string chains;  // a file of chain kernels; empty: none
 };
 
 // --store, or where times are kept without it.

@@ -52,6 +52,42 @@ TEST_F(QgenModel, TimesAsManyReplaysAsAreAskedFor) {
   }
 }
 
+// A chain as a kernel of its own: offered by --chains, and a part of the compiled model.
+TEST_F(QgenModel, CompilesChains) {
+  const std::string model = source_folder() + "/tests/runtime/models/graph/field_tests/erf_gelu/model.onnx";
+  const Answer made = run("qgen-model", {"chains", model, "-o", "net.chains", "--operators", source_folder()});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, StartsWith("net.chains: kernels of "));
+  EXPECT_THAT(made.out, HasSubstr("100 % of the chains' time"));
+  const Answer explained = run("qgen-model", {"run", model, "--chains", "net.chains", "--explain"});
+  ASSERT_EQ(explained.code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr(".chain_"));
+  const Answer interpreted = run("qgen-model", {"run", model, "-o", "interpreted.npy"});
+  ASSERT_EQ(interpreted.code, 0) << interpreted.err;
+  const Answer compiled = run("qgen-model", {"compile", model, "--chains", "net.chains", "-o", "net.qgen"});
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  const Answer ran = run("qgen-model", {"run", "net.qgen", "-o", "compiled.npy", "--explain"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(".chain_"));
+  EXPECT_EQ(read_text(here() / "interpreted.npy"), read_text(here() / "compiled.npy"));
+}
+
+TEST_F(QgenModel, SaysWhyChainsAreNotCompiled) {
+  const auto said = [&](const Arguments& more) {
+    Arguments arguments = {"chains", kOnnx, "-o", "net.chains"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Answer answer = run("qgen-model", arguments);
+    EXPECT_NE(answer.code, 0);
+    return answer.err;
+  };
+  EXPECT_THAT(said({"--operators", "nowhere"}),
+              HasSubstr("there is no 'templates/lib/pointwise_steps.glsl' in the folder"));
+  write_text(here() / "wrong.chains", "no chains");
+  const Answer wrong = run("qgen-model", {"run", kOnnx, "--chains", "wrong.chains"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("wrong.chains: it is no file of chain kernels: it is too short"));
+}
+
 TEST_F(QgenModel, GeneratesTokens) {
   const std::string model = source_folder() + "/tests/runtime/models/graph/language_models/int4.onnx";
   const auto generate = [&](const Arguments& more) {
