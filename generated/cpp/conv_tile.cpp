@@ -112,6 +112,7 @@ constexpr std::string_view kDirectionWords[] = {
 
 constexpr std::string_view kStagingWords[] = {
   "shared",
+  "direct",
 };
 
 constexpr std::string_view kDotWords[] = {
@@ -180,7 +181,9 @@ int first_failing(const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"not device.is_cpu or group.workgroup == 32",
+  {"staging == shared and group.n > 1 or staging == direct and group.n == 1 and device.is_cpu",
+      table::kNamesOf<Name::staging, Name::group_n, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"not device.is_cpu or group.workgroup <= 32",
       table::kNamesOf<Name::group_workgroup, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"device.is_cpu or tile.m == 4 and group.n >= 8",
       table::kNamesOf<Name::tile_m, Name::group_n, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
@@ -191,7 +194,9 @@ int first_failing_device(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      !device.is_cpu || Integer(specialization.group_workgroup) == 32,
+      (parameters.staging == Staging::shared && Integer(specialization.group_n) > 1)
+          || (parameters.staging == Staging::direct && Integer(specialization.group_n) == 1 && device.is_cpu),
+      !device.is_cpu || Integer(specialization.group_workgroup) <= 32,
       device.is_cpu || (Integer(parameters.tile_m) == 4 && Integer(specialization.group_n) >= 8),
   });
 }
@@ -223,6 +228,7 @@ constexpr uint32_t kSpecializations[] = {
   8, 16, 128,
   8, 4, 32,
   16, 2, 32,
+  8, 1, 8,
 };
 
 void constants(const SelectionScope& scope, uint32_t* values) {
@@ -265,10 +271,10 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "conv_tile.begin_us", "conv_tile.epilogue_ops", "conv_tile.step_us", "conv_tile.packed_ops", "conv_tile.unpacked_ops",
-  "conv_tile.cache_speedup", "conv_tile.cpu_step_ops", "conv_tile.scattered_store_factor", "conv_tile.scattered_us",
-  "conv_tile.byte_ops",
+  "conv_tile.cache_speedup", "conv_tile.cpu_step_ops", "conv_tile.cpu_direct_ops", "conv_tile.scattered_store_factor",
+  "conv_tile.scattered_us", "conv_tile.byte_ops",
 };
-constexpr double kFitValues[] = {1.25, 80, 0.02, 1.45, 7, 8, 130, 2.5, 0.14, 38.2};
+constexpr double kFitValues[] = {1.25, 80, 0.02, 1.45, 7, 8, 130, 20, 2.5, 0.14, 38.2};
 
 struct Fit {
   double begin_us;  // us: before the first tile
@@ -278,13 +284,15 @@ struct Fit {
   double unpacked_ops;  // operations: f32, for a product without them
   double cache_speedup;  // factor: bandwidth of the caches that tiles are fetched from, relative to memory
   double cpu_step_ops;  // operations: of a CPU for each step of an invocation, besides its products
+  double cpu_direct_ops;  // operations: the same without shared memory
   double scattered_store_factor;  // factor: times as many epilogue operations where outputs are stored one by one
   double scattered_us;  // us: for each output of an invocation that is stored alone
   double byte_ops;  // operations: to read an element of the input that lies in bytes
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
+      values[10]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -299,6 +307,8 @@ Real cost(const SelectionScope& scope) {
       Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
   const bool is_scattered = (parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16)
       || (parameters.output_dtype == DType::i8 && parameters.output_layout == Layout::strided);
+  const Real cpu_ops = choose(device.is_cpu,
+      choose(parameters.staging == Staging::shared, Real(fit.cpu_step_ops), Real(fit.cpu_direct_ops)), 0);
   const Real bytes_us = Real(fit.byte_ops) * Integer(device.compute_units) * Integer(specialization.group_m)
       * Integer(parameters.tile_m) / Real(device.f32_ops_per_us);
   const Real tiles_us = ceil_div(tiles * Integer(problem.conv_sizes.products) * Integer(problem.conv_product.slices),
@@ -312,8 +322,7 @@ Real cost(const SelectionScope& scope) {
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
-      Real(fit.unpacked_ops) / Real(device.f32_ops_per_us))
-      + choose(device.is_cpu, Real(fit.cpu_step_ops), 0) / Real(device.int8_ops_per_us),
+      Real(fit.unpacked_ops) / Real(device.f32_ops_per_us)) + cpu_ops / Real(device.int8_ops_per_us),
       (Integer(parameters.tile_m) + Integer(parameters.tile_n))
       / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))));
   return Real(device.launch_us) + Real(fit.begin_us)
@@ -327,27 +336,6 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
-constexpr BindingInfo bindings_d4c255cb[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(8),
-};
-constexpr BlockField problem_buffer_e150e72e[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, conv_sizes.m), 236}};
-constexpr SpecializationSlot slots_3522eecc[] = {
-  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
-};
-constexpr InterfaceInfo binds_2b62215e = {
-    .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_e150e72e,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_3522eecc,
-};
-constexpr uint32_t workgroup_8bc6964b[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {32, 1, 1}, {32, 1, 1}};
-constexpr uint32_t shared_bytes_8903360e[] = {2880, 3712, 5760, 2688, 3840};
 constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -359,13 +347,18 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
+constexpr BlockField problem_buffer_e150e72e[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, conv_sizes.m), 236}};
+constexpr SpecializationSlot slots_3522eecc[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
+};
 constexpr InterfaceInfo binds_1007952a = {
     .bindings = bindings_af1073eb,
     .problem_buffer = problem_buffer_e150e72e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_3522eecc,
 };
-constexpr FeatureMask needs_2781199c = bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product);
+constexpr uint32_t workgroup_99c311cd[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {32, 1, 1}, {32, 1, 1}, {8, 1, 1}};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_3a6c8539[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -378,52 +371,81 @@ constexpr InterfaceInfo binds_f23aa4c7 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_3522eecc,
 };
-constexpr uint32_t shared_bytes_8e05c9a1[] = {1856, 2688, 3712, 2176, 3584};
-constexpr uint32_t shared_bytes_1e0b7c8b[] = {3712, 5376, 7424, 4352, 7168};
+constexpr uint32_t shared_bytes_af4c0a1a[] = {1856, 2688, 3712, 2176, 3584, 1792};
+constexpr BindingInfo bindings_d4c255cb[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr InterfaceInfo binds_2b62215e = {
+    .bindings = bindings_d4c255cb,
+    .problem_buffer = problem_buffer_e150e72e,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_3522eecc,
+};
+constexpr uint32_t shared_bytes_2069c236[] = {2880, 3712, 5760, 2688, 3840, 1920};
+constexpr FeatureMask needs_2781199c = bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product);
 constexpr FeatureMask needs_a07ff719 = bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product);
+constexpr uint32_t shared_bytes_64f585ad[] = {3712, 5376, 7424, 4352, 7168, 3584};
 enum Interface : uint16_t {
-  uses_2f4f4586,
-  uses_32b8f87b,
-  uses_379b7ef9,
-  uses_391fa4a5,
-  uses_44b62930,
-  uses_48fc429e,
-  uses_573c6731,
-  uses_6a877355,
-  uses_783c0d3e,
-  uses_89b251c3,
-  uses_92b8d474,
-  uses_a6a7d97e,
-  uses_afe8be58,
-  uses_b2a9e699,
-  uses_be720abe,
-  uses_c82ce270,
-  uses_ca773ee0,
-  uses_cb5739a5,
-  uses_d9890853,
-  uses_f79daea8,
+  uses_0077a314,
+  uses_0dab21c9,
+  uses_16fd25dd,
+  uses_1d7957b0,
+  uses_2689393e,
+  uses_3ef37270,
+  uses_437a37da,
+  uses_49f68b74,
+  uses_4a3286c5,
+  uses_5331385f,
+  uses_5878fb0f,
+  uses_5b11f281,
+  uses_669d15fa,
+  uses_6bde6987,
+  uses_71a0097c,
+  uses_775265d7,
+  uses_77682701,
+  uses_827d73c6,
+  uses_95fee93d,
+  uses_97701447,
+  uses_a6a4c71c,
+  uses_ae4ebeaf,
+  uses_b3eff799,
+  uses_c219e5e1,
+  uses_c60cc9cd,
+  uses_f1ed93fe,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_2f4f4586
-  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e, needs_2781199c},  // uses_32b8f87b
-  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_379b7ef9
-  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_391fa4a5
-  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_1e0b7c8b, bit(Feature::integer_dot_product)},  // uses_44b62930
-  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_48fc429e
-  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8903360e, needs_a07ff719},  // uses_573c6731
-  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::storage_buffer_8bit)},  // uses_6a877355
-  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_783c0d3e
-  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::storage_buffer_16bit)},  // uses_89b251c3
-  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_92b8d474
-  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8e05c9a1, needs_a07ff719},  // uses_a6a7d97e
-  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_afe8be58
-  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8e05c9a1, needs_2781199c},  // uses_b2a9e699
-  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_1e0b7c8b},  // uses_be720abe
-  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_8903360e, bit(Feature::integer_dot_product)},  // uses_c82ce270
-  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_ca773ee0
-  {&binds_2b62215e, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_cb5739a5
-  {&binds_1007952a, workgroup_8bc6964b, shared_bytes_8e05c9a1, bit(Feature::integer_dot_product)},  // uses_d9890853
-  {&binds_f23aa4c7, workgroup_8bc6964b, shared_bytes_8903360e},  // uses_f79daea8
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_0077a314
+  {&binds_f23aa4c7, workgroup_99c311cd, shared_bytes_af4c0a1a, bit(Feature::integer_dot_product)},  // uses_0dab21c9
+  {&binds_2b62215e, workgroup_99c311cd, shared_bytes_af4c0a1a, bit(Feature::integer_dot_product)},  // uses_16fd25dd
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_2069c236},  // uses_1d7957b0
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_af4c0a1a, bit(Feature::integer_dot_product)},  // uses_2689393e
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_2069c236, bit(Feature::integer_dot_product)},  // uses_3ef37270
+  {&binds_2b62215e, workgroup_99c311cd, shared_bytes_2069c236, bit(Feature::storage_buffer_16bit)},  // uses_437a37da
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_af4c0a1a, needs_2781199c},  // uses_49f68b74
+  {&binds_2b62215e, workgroup_99c311cd, shared_bytes_2069c236, bit(Feature::integer_dot_product)},  // uses_4a3286c5
+  {&binds_f23aa4c7, workgroup_99c311cd, shared_bytes_2069c236, bit(Feature::integer_dot_product)},  // uses_5331385f
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_2069c236, bit(Feature::storage_buffer_8bit)},  // uses_5878fb0f
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_5b11f281
+  {&binds_2b62215e, workgroup_99c311cd, shared_bytes_2069c236, needs_a07ff719},  // uses_669d15fa
+  {&binds_f23aa4c7, workgroup_99c311cd, shared_bytes_64f585ad},  // uses_6bde6987
+  {&binds_2b62215e, workgroup_99c311cd, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_71a0097c
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_2069c236, needs_2781199c},  // uses_775265d7
+  {&binds_f23aa4c7, workgroup_99c311cd, shared_bytes_64f585ad, bit(Feature::integer_dot_product)},  // uses_77682701
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_af4c0a1a, bit(Feature::integer_dot_product)},  // uses_827d73c6
+  {&binds_f23aa4c7, workgroup_99c311cd, shared_bytes_2069c236},  // uses_95fee93d
+  {&binds_f23aa4c7, workgroup_99c311cd, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_97701447
+  {&binds_2b62215e, workgroup_99c311cd, shared_bytes_af4c0a1a, needs_a07ff719},  // uses_a6a4c71c
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_2069c236, bit(Feature::integer_dot_product)},  // uses_ae4ebeaf
+  {&binds_2b62215e, workgroup_99c311cd, shared_bytes_bb241055, needs_a07ff719},  // uses_b3eff799
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_2069c236},  // uses_c219e5e1
+  {&binds_2b62215e, workgroup_99c311cd, shared_bytes_2069c236},  // uses_c60cc9cd
+  {&binds_1007952a, workgroup_99c311cd, shared_bytes_bb241055, needs_2781199c},  // uses_f1ed93fe
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -433,316 +455,343 @@ constexpr auto kRows = [] {
   return std::to_array<table::Row<Parameters>>({
     {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_d9890853},
+        uses_827d73c6},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.direct.packed.step32",
+        {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_5b11f281},
     {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_afe8be58},
+        uses_ae4ebeaf},
     {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_92b8d474},
+        uses_1d7957b0},
     {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_d9890853},
+        uses_827d73c6},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.direct.packed.step32",
+        {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_5b11f281},
     {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_afe8be58},
+        uses_ae4ebeaf},
     {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_92b8d474},
+        uses_1d7957b0},
     {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_d9890853},
+        uses_827d73c6},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.direct.packed.step32",
+        {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_5b11f281},
     {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_afe8be58},
+        uses_ae4ebeaf},
     {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_92b8d474},
+        uses_1d7957b0},
     {"conv_tile.forward.packed_4c.strided.f16.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c, strided, f16, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_a6a7d97e},
+        uses_a6a4c71c},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n8.direct.packed.step32",
+        {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_b3eff799},
     {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_573c6731},
+        uses_669d15fa},
     {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_89b251c3},
+        uses_437a37da},
     {"conv_tile.forward.packed_4c.strided.f32.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c, strided, f32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_cb5739a5},
+        uses_16fd25dd},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n8.direct.packed.step32",
+        {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_71a0097c},
     {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_2f4f4586},
+        uses_4a3286c5},
     {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_783c0d3e},
+        uses_c60cc9cd},
     {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_391fa4a5},
+        uses_0dab21c9},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.direct.packed.step32",
+        {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_97701447},
     {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_c82ce270},
+        uses_5331385f},
     {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_f79daea8},
+        uses_95fee93d},
+    {"conv_tile.forward.packed_4c.strided.i32.m8n8.direct.packed.step32",
+        {Direction::forward, packed_4c, strided, i32, 8, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_97701447},
     {"conv_tile.forward.packed_4c.strided.i32.m8n8.shared.packed.step32",
         {Direction::forward, packed_4c, strided, i32, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_44b62930},
+        uses_77682701},
     {"conv_tile.forward.packed_4c.strided.i32.m8n8.shared.scalar.step32",
         {Direction::forward, packed_4c, strided, i32, 8, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_be720abe},
+        uses_6bde6987},
     {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_b2a9e699},
+        uses_49f68b74},
     {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32.by_words",
         {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
-        uses_48fc429e},
+        uses_2689393e},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.direct.packed.step32",
+        {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_f1ed93fe},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.direct.packed.step32.by_words",
+        {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::by_words},
+        uses_0077a314},
     {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_32b8f87b},
+        uses_775265d7},
     {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32.by_words",
         {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
-        uses_379b7ef9},
+        uses_3ef37270},
     {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_6a877355},
+        uses_5878fb0f},
     {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32.by_words",
         {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words},
-        uses_ca773ee0},
+        uses_c219e5e1},
     {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_d9890853},
+        uses_827d73c6},
     {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_afe8be58},
+        uses_ae4ebeaf},
     {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_92b8d474},
+        uses_1d7957b0},
     {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_d9890853},
+        StorageAccess::native}, uses_827d73c6},
     {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_afe8be58},
+        StorageAccess::native}, uses_ae4ebeaf},
     {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_92b8d474},
+        StorageAccess::native}, uses_1d7957b0},
     {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32",
         {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_391fa4a5},
+        uses_0dab21c9},
     {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32",
         {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_c82ce270},
+        uses_5331385f},
     {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_f79daea8},
+        uses_95fee93d},
     {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32",
         {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_d9890853},
+        uses_827d73c6},
     {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32",
         {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_afe8be58},
+        uses_ae4ebeaf},
     {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_92b8d474},
+        uses_1d7957b0},
     {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32",
         {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_d9890853},
+        StorageAccess::native}, uses_827d73c6},
     {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32",
         {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_afe8be58},
+        StorageAccess::native}, uses_ae4ebeaf},
     {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_92b8d474},
+        StorageAccess::native}, uses_1d7957b0},
     {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32",
         {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_391fa4a5},
+        uses_0dab21c9},
     {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32",
         {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_c82ce270},
+        uses_5331385f},
     {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32",
         {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_f79daea8},
+        uses_95fee93d},
     {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32",
         {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_d9890853},
+        uses_827d73c6},
     {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32",
         {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_afe8be58},
+        uses_ae4ebeaf},
     {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32",
         {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_92b8d474},
+        uses_1d7957b0},
     {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32",
         {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_391fa4a5},
+        uses_0dab21c9},
     {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32",
         {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_c82ce270},
+        uses_5331385f},
     {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32",
         {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_f79daea8},
+        uses_95fee93d},
     {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32",
         {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_b2a9e699},
+        uses_49f68b74},
     {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32.by_words",
         {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
-        uses_48fc429e},
+        uses_2689393e},
     {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32",
         {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_32b8f87b},
+        uses_775265d7},
     {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32.by_words",
         {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
-        uses_379b7ef9},
+        uses_3ef37270},
     {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32",
         {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_6a877355},
+        uses_5878fb0f},
     {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32.by_words",
         {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words},
-        uses_ca773ee0},
+        uses_c219e5e1},
     {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_d9890853},
+        StorageAccess::native}, uses_827d73c6},
     {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_afe8be58},
+        StorageAccess::native}, uses_ae4ebeaf},
     {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_92b8d474},
+        StorageAccess::native}, uses_1d7957b0},
     {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_d9890853},
+        StorageAccess::native}, uses_827d73c6},
     {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_afe8be58},
+        StorageAccess::native}, uses_ae4ebeaf},
     {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_92b8d474},
+        StorageAccess::native}, uses_1d7957b0},
     {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_d9890853},
+        StorageAccess::native}, uses_827d73c6},
     {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_afe8be58},
+        StorageAccess::native}, uses_ae4ebeaf},
     {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_92b8d474},
+        StorageAccess::native}, uses_1d7957b0},
     {"conv_tile.transposed.packed_4c.strided.i32.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_391fa4a5},
+        uses_0dab21c9},
     {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_c82ce270},
+        uses_5331385f},
     {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_f79daea8},
+        uses_95fee93d},
     {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_b2a9e699},
+        uses_49f68b74},
     {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32.by_words",
         {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::by_words}, uses_48fc429e},
+        StorageAccess::by_words}, uses_2689393e},
     {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_32b8f87b},
+        uses_775265d7},
     {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32.by_words",
         {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::by_words}, uses_379b7ef9},
+        StorageAccess::by_words}, uses_3ef37270},
     {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_6a877355},
+        uses_5878fb0f},
     {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32.by_words",
         {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::by_words}, uses_ca773ee0},
+        StorageAccess::by_words}, uses_c219e5e1},
     {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_d9890853},
+        StorageAccess::native}, uses_827d73c6},
     {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_afe8be58},
+        StorageAccess::native}, uses_ae4ebeaf},
     {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_92b8d474},
+        StorageAccess::native}, uses_1d7957b0},
     {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_d9890853},
+        StorageAccess::native}, uses_827d73c6},
     {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_afe8be58},
+        StorageAccess::native}, uses_ae4ebeaf},
     {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_92b8d474},
+        StorageAccess::native}, uses_1d7957b0},
     {"conv_tile.transposed.packed_4c1w.strided.i32.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_391fa4a5},
+        StorageAccess::native}, uses_0dab21c9},
     {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_c82ce270},
+        StorageAccess::native}, uses_5331385f},
     {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_f79daea8},
+        StorageAccess::native}, uses_95fee93d},
     {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_d9890853},
+        StorageAccess::native}, uses_827d73c6},
     {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_afe8be58},
+        StorageAccess::native}, uses_ae4ebeaf},
     {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_92b8d474},
+        StorageAccess::native}, uses_1d7957b0},
     {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_d9890853},
+        StorageAccess::native}, uses_827d73c6},
     {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_afe8be58},
+        StorageAccess::native}, uses_ae4ebeaf},
     {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_92b8d474},
+        StorageAccess::native}, uses_1d7957b0},
     {"conv_tile.transposed.packed_4w4c.strided.i32.m4n4.shared.packed.step32",
         {Direction::transposed, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_391fa4a5},
+        StorageAccess::native}, uses_0dab21c9},
     {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.packed.step32",
         {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32,
-        StorageAccess::native}, uses_c82ce270},
+        StorageAccess::native}, uses_5331385f},
     {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.scalar.step32",
         {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32,
-        StorageAccess::native}, uses_f79daea8},
+        StorageAccess::native}, uses_95fee93d},
     {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32",
         {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_d9890853},
+        uses_827d73c6},
     {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32",
         {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_afe8be58},
+        uses_ae4ebeaf},
     {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_92b8d474},
+        uses_1d7957b0},
     {"conv_tile.transposed.strided.strided.i32.m4n4.shared.packed.step32",
         {Direction::transposed, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_391fa4a5},
+        uses_0dab21c9},
     {"conv_tile.transposed.strided.strided.i32.m4n8.shared.packed.step32",
         {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_c82ce270},
+        uses_5331385f},
     {"conv_tile.transposed.strided.strided.i32.m4n8.shared.scalar.step32",
         {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_f79daea8},
+        uses_95fee93d},
     {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32",
         {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_b2a9e699},
+        uses_49f68b74},
     {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32.by_words",
         {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
-        uses_48fc429e},
+        uses_2689393e},
     {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32",
         {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
-        uses_32b8f87b},
+        uses_775265d7},
     {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32.by_words",
         {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
-        uses_379b7ef9},
+        uses_3ef37270},
     {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32",
         {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
-        uses_6a877355},
+        uses_5878fb0f},
     {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32.by_words",
         {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words},
-        uses_ca773ee0},
+        uses_c219e5e1},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

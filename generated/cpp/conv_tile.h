@@ -73,6 +73,7 @@ enum class Direction : uint8_t {
 
 enum class Staging : uint8_t {
   shared,
+  direct,
 };
 
 enum class Dot : uint8_t {
@@ -190,27 +191,36 @@ static_assert(sizeof(ProblemBuffer) == 236);
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
   forward_packed_4c_packed_4c_i8_m4n4_shared_packed_step32,
+  forward_packed_4c_packed_4c_i8_m4n8_direct_packed_step32,
   forward_packed_4c_packed_4c_i8_m4n8_shared_packed_step32,
   forward_packed_4c_packed_4c_i8_m4n8_shared_scalar_step32,
   forward_packed_4c_packed_4c1w_i8_m4n4_shared_packed_step32,
+  forward_packed_4c_packed_4c1w_i8_m4n8_direct_packed_step32,
   forward_packed_4c_packed_4c1w_i8_m4n8_shared_packed_step32,
   forward_packed_4c_packed_4c1w_i8_m4n8_shared_scalar_step32,
   forward_packed_4c_packed_4w4c_i8_m4n4_shared_packed_step32,
+  forward_packed_4c_packed_4w4c_i8_m4n8_direct_packed_step32,
   forward_packed_4c_packed_4w4c_i8_m4n8_shared_packed_step32,
   forward_packed_4c_packed_4w4c_i8_m4n8_shared_scalar_step32,
   forward_packed_4c_strided_f16_m4n4_shared_packed_step32,
+  forward_packed_4c_strided_f16_m4n8_direct_packed_step32,
   forward_packed_4c_strided_f16_m4n8_shared_packed_step32,
   forward_packed_4c_strided_f16_m4n8_shared_scalar_step32,
   forward_packed_4c_strided_f32_m4n4_shared_packed_step32,
+  forward_packed_4c_strided_f32_m4n8_direct_packed_step32,
   forward_packed_4c_strided_f32_m4n8_shared_packed_step32,
   forward_packed_4c_strided_f32_m4n8_shared_scalar_step32,
   forward_packed_4c_strided_i32_m4n4_shared_packed_step32,
+  forward_packed_4c_strided_i32_m4n8_direct_packed_step32,
   forward_packed_4c_strided_i32_m4n8_shared_packed_step32,
   forward_packed_4c_strided_i32_m4n8_shared_scalar_step32,
+  forward_packed_4c_strided_i32_m8n8_direct_packed_step32,
   forward_packed_4c_strided_i32_m8n8_shared_packed_step32,
   forward_packed_4c_strided_i32_m8n8_shared_scalar_step32,
   forward_packed_4c_strided_i8_m4n4_shared_packed_step32,
   forward_packed_4c_strided_i8_m4n4_shared_packed_step32_by_words,
+  forward_packed_4c_strided_i8_m4n8_direct_packed_step32,
+  forward_packed_4c_strided_i8_m4n8_direct_packed_step32_by_words,
   forward_packed_4c_strided_i8_m4n8_shared_packed_step32,
   forward_packed_4c_strided_i8_m4n8_shared_packed_step32_by_words,
   forward_packed_4c_strided_i8_m4n8_shared_scalar_step32,

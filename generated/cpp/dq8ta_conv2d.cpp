@@ -234,6 +234,61 @@ constexpr StepInfo coopmat_split_steps[] = {
   {&conv_dynamic_finish::op, conv_dynamic_finish_operands, coopmat_split_conv_dynamic_finish_problem},
 };
 
+constexpr OperandSource conv_tile_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::kNoSource, table::scratch(0), table::kNoSource, table::kNoSource,
+};
+void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_tile::Problem*>(step_problem);
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+}
+
+bool conv_tile_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_tile::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_tile::Direction::forward && parameters.staging == conv_tile::Staging::direct;
+}
+
+constexpr OperandSource conv_dynamic_pixels_operands[] = {
+  table::scratch(0), table::ours(Operand::weight_sums), table::ours(Operand::weight_scales),
+  table::ours(Operand::weight_zero_points), table::ours(Operand::bias), table::ours(Operand::scale),
+  table::ours(Operand::zero_point), table::ours(Operand::channel_sums), table::ours(Operand::output),
+};
+void conv_dynamic_pixels_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_dynamic_pixels::Problem*>(step_problem);
+  to.conv_sizes = problem.conv_sizes;
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  table::set(to.slices, Integer(1));
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.has_weight_zero_points = problem.has_weight_zero_points;
+}
+
+constexpr StepInfo direct_steps[] = {
+  {&conv_tile::op, conv_tile_operands, conv_tile_problem, conv_tile_takes},
+  {&conv_dynamic_pixels::op, conv_dynamic_pixels_operands, conv_dynamic_pixels_problem},
+};
+
 constexpr OperandSource conv_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::kNoSource, table::scratch(0), table::kNoSource, table::kNoSource,
@@ -265,41 +320,13 @@ constexpr StepInfo plain_steps[] = {
   {&conv_dynamic_finish::op, conv_dynamic_finish_operands, conv_dynamic_finish_problem},
 };
 
-constexpr OperandSource conv_tile_operands[] = {
-  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::kNoSource, table::scratch(0), table::kNoSource, table::kNoSource,
-};
-void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<conv_tile::Problem*>(step_problem);
-  to.conv_sizes = problem.conv_sizes;
-  table::set(to.int8_epilogue.input_scale, Real(1.0));
-  table::set(to.int8_epilogue.input_zero_point, Integer(0));
-  to.int8_epilogue.activation = problem.activation;
-  table::set(to.int8_epilogue.has_bias, Integer(0));
-  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
-  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
-  table::set(to.int8_epilogue.has_table, Integer(0));
-  table::set(to.int8_epilogue.has_residual, Integer(0));
-  table::set(to.int8_epilogue.result_scale, Real(1.0));
-  table::set(to.int8_epilogue.result_zero_point, Integer(0));
-  table::set(to.int8_epilogue.residual_scale, Real(1.0));
-  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
-  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
-  table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.conv_product.slices, Integer(1));
-  table::set(to.conv_product.slice_k, Integer(2147483632));
-  to.window = problem.window;
-  to.conv_walk = problem.conv_walk;
-}
-
-bool conv_tile_takes(const void* kernel_parameters) {
+bool tile_conv_tile_takes(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const conv_tile::Parameters*>(kernel_parameters);
   return parameters.direction == conv_tile::Direction::forward;
 }
 
 constexpr StepInfo tile_steps[] = {
-  {&conv_tile::op, conv_tile_operands, conv_tile_problem, conv_tile_takes},
+  {&conv_tile::op, conv_tile_operands, conv_tile_problem, tile_conv_tile_takes},
   {&conv_dynamic_finish::op, conv_dynamic_finish_operands, conv_dynamic_finish_problem},
 };
 
@@ -386,7 +413,7 @@ void tile_split_conv_dynamic_finish_problem(const SelectionScope& scope, void* s
 }
 
 constexpr StepInfo tile_split_steps[] = {
-  {&conv_tile::op, conv_tile_operands, tile_split_conv_tile_problem, conv_tile_takes},
+  {&conv_tile::op, conv_tile_operands, tile_split_conv_tile_problem, tile_conv_tile_takes},
   {&conv_dynamic_finish::op, conv_dynamic_finish_operands, tile_split_conv_dynamic_finish_problem},
 };
 
@@ -400,6 +427,10 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = coopmat_split_first_failing,
       .scratch = coopmat_split_scratch,
       .steps = coopmat_split_steps},
+  {.id = "dq8ta_conv2d.direct",
+      .first_failing = table::all_hold,
+      .scratch = scratch,
+      .steps = direct_steps},
   {.id = "dq8ta_conv2d.plain",
       .first_failing = table::all_hold,
       .scratch = scratch,

@@ -33,6 +33,7 @@
 #include "conv_coopmat.h"
 #include "conv_depthwise.h"
 #include "conv_dynamic_finish.h"
+#include "conv_dynamic_pixels.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_planes_finish.h"
@@ -168,7 +169,8 @@ namespace conv2d_transposed { constexpr uint32_t kFirstModule = conv2d_q8ta_q8cs
 namespace conv_coopmat { constexpr uint32_t kFirstModule = conv2d_transposed::kFirstModule + conv2d_transposed::kVariants; }
 namespace conv_depthwise { constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants; }
 namespace conv_dynamic_finish { constexpr uint32_t kFirstModule = conv_depthwise::kFirstModule + conv_depthwise::kVariants; }
-namespace conv_finish { constexpr uint32_t kFirstModule = conv_dynamic_finish::kFirstModule + conv_dynamic_finish::kVariants; }
+namespace conv_dynamic_pixels { constexpr uint32_t kFirstModule = conv_dynamic_finish::kFirstModule + conv_dynamic_finish::kVariants; }
+namespace conv_finish { constexpr uint32_t kFirstModule = conv_dynamic_pixels::kFirstModule + conv_dynamic_pixels::kVariants; }
 namespace conv_plain { constexpr uint32_t kFirstModule = conv_finish::kFirstModule + conv_finish::kVariants; }
 namespace conv_planes_finish { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
 namespace conv_quantize { constexpr uint32_t kFirstModule = conv_planes_finish::kFirstModule + conv_planes_finish::kVariants; }

@@ -31,6 +31,7 @@
 #include "conv_coopmat.h"
 #include "conv_depthwise.h"
 #include "conv_dynamic_finish.h"
+#include "conv_dynamic_pixels.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_planes_finish.h"
@@ -174,6 +175,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &conv_coopmat::op,
   &conv_depthwise::op,
   &conv_dynamic_finish::op,
+  &conv_dynamic_pixels::op,
   &conv_finish::op,
   &conv_plain::op,
   &conv_planes_finish::op,

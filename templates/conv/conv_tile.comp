@@ -4,6 +4,7 @@
 // An int8 convolution in tiles of dot products: an implicit im2col product with the weight. lib/conv_rows.glsl finds
 // the rows of the im2col matrix; lib/int8_dot_product.glsl computes a tile.
 //
+//   staging  shared: rows and weight of a step are in shared memory; direct: lib/conv_rows_direct.glsl reads them
 //   dot      packed: integer dot products of the device; scalar: multiplications
 #version 450
 ${extensions()}
@@ -28,8 +29,10 @@ $include "lib/conv_outputs.glsl"
 
 const uint kRows = ${group.m} * ${tile.m}u;
 const uint kBlocks = ${group.n} * ${tile.n / 4}u;  // of four columns
+$if staging == direct
+$include "lib/conv_rows_direct.glsl"
+$else
 const uint kInvocations = ${group.workgroup};
-
 const uint kUnitWords = 1u;
 const uint kUnits = ${step / 4}u;
 const uint kFetches = (kRows * kUnits + kInvocations - 1u) / kInvocations;
@@ -49,6 +52,7 @@ uvec4 load_weight(uint block, uint word, uint end) {
   if (4u * block >= columns_end() || word >= end) return uvec4(0u);
   return weight_words[weight_unit(word) * ceil_div4(problem.output_sides[2]) + block];
 }
+$end
 
 $include "lib/int8_dot_product.glsl"
 
