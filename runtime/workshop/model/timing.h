@@ -15,7 +15,7 @@ namespace qgen::model {
 struct TimingOptions {
   uint32_t replays = 0;      // 0: 200, or as many as take ten seconds
   bool has_profile = false;  // also times each step
-  double run_ms = 0;         // about how long a run takes
+  double run_ms = 0;         // of the first run
   // Before each replay, for a model whose time depends on its inputs: the memory of inputs holds other tensors after
   // their last reader. May be empty.
   std::function<Done()> write_inputs = {};
