@@ -207,6 +207,13 @@ class KernelTest : public DeviceTest {
     expect_reference(op, request, {.all_kernels = true, .in_all_ways = false, .kernel = id});
   }
 
+  // Whether a test makes the i-th of its requests that differ in sizes alone. Each of them compiles kernels anew, so a
+  // sample has every `period`-th of them: the seed says which.
+  static bool has_turn(size_t i, size_t period) {
+    const measure::SampleOptions& sample = sampled_runs().sample.options();
+    return sample.share >= 1 || !sample.families.empty() || (i + sample.seed) % period == 0;
+  }
+
   // `prepared` on every kernel that applies.
   void expect_outputs(const PreparedCall& prepared, Tensors outputs) {
     if (RobustAccess::is_wanted()) return;
