@@ -64,7 +64,9 @@ std::vector<std::string> step_ids(std::string_view choice_id) {
 
 const OperatorInfo& table_of(const OperatorInfo& op, const KernelLibrary& library) {
   const OperatorInfo* found = library.find(op.name);
-  return found && !op.fields.empty() && found->fields.data() == op.fields.data() ? *found : op;
+  const bool has_more = found && !op.fields.empty() && found->fields.data() == op.fields.data() &&
+                        found->kernels.size() > op.kernels.size();
+  return has_more ? *found : op;
 }
 
 FoundKernel find_kernel(const OperatorInfo& op, std::string_view id) {

@@ -29,8 +29,8 @@ Expected<Forced> parse_force(const OperatorInfo& op, const KernelLibrary& librar
 // "op.two_pass(a, b)" -> {"a", "b"}; of an id without parentheses nothing.
 std::vector<std::string> step_ids(std::string_view choice_id);
 
-// The library's table of an operator. It may have more kernels than `op`, which has the same fields: kernels that were
-// compiled for a model (operators/pointwise/chain_kernels.h).
+// The library's table of an operator if it has more kernels than `op`, with the same fields: those that were compiled for
+// a model (operators/pointwise/chain_kernels.h). Otherwise `op`.
 const OperatorInfo& table_of(const OperatorInfo& op, const KernelLibrary& library);
 
 // A kernel of `op` by its id, with or without a specialization.
