@@ -6,6 +6,7 @@
 //
 // QGEN_TEST_SHARE=1 runs more of them; QGEN_TEST_SEED draws others. QGEN_GENERATOR names another qgen than that of this
 // build; without one, as on a machine that tests were copied to, the tests are skipped.
+#include <cmath>
 #include <numeric>
 
 #include "operators.h"
@@ -131,15 +132,15 @@ class ChainKernelsTest : public testing::KernelTest {
       ASSERT_EQ(forced.size(), 1u) << id;
       const auto compiled = measure::run_trial(on_device, *prepared, forced[0], &interpreted->written);
       ASSERT_TRUE(compiled) << to_text(compiled.error());
-      EXPECT_TRUE(compiled->is_as_known) << id << difference(*interpreted, *compiled);
+      EXPECT_EQ(difference(*interpreted, *compiled), "") << id;
     }
   }
 
-  // The first output element that differs.
+  // The first output element that differs. Vulkan leaves open which bits a NaN has.
   static std::string difference(const measure::Trial& expected, const measure::Trial& got) {
     if (got.is_as_known) return "";
     const auto a = elements_of(expected), b = elements_of(got);
-    if (!a || !b) return "";
+    if (!a || !b) return "the outputs have no elements";
     const HostTensor &x = a->at("output"), &y = b->at("output");
     for (int64_t i = 0; i < element_count(x.shape); ++i) {
       const auto at = static_cast<size_t>(i) * bytes(x.dtype);
@@ -147,7 +148,8 @@ class ChainKernelsTest : public testing::KernelTest {
                      x.data.begin() + static_cast<ptrdiff_t>(at + bytes(x.dtype)),
                      y.data.begin() + static_cast<ptrdiff_t>(at)))
         continue;
-      return fmt::format(": element {} is {}, and interpreted {}", i, element(y, i), element(x, i));
+      if (std::isnan(element(x, i)) && std::isnan(element(y, i))) continue;
+      return fmt::format("element {} is {}, and interpreted {}", i, element(y, i), element(x, i));
     }
     return "";
   }
