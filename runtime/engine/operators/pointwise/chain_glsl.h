@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One chain as GLSL: a file in the place of templates/lib/pointwise_steps.glsl, which interprets any chain. Its steps call
+// One chain as GLSL, in the place of templates/lib/pointwise_steps.glsl, which interprets any chain. Its steps call
 // the functions that the interpreter calls, so that the results have the same bits, except those of a NaN.
 //
 //   glsl_of({DType::f32, DType::f32, chain})     // x * sigmoid(x)
