@@ -178,6 +178,14 @@ std::array<uint32_t, kMostSteps> packed_steps(std::span<const int64_t> steps) {
   return words;
 }
 
+std::vector<int64_t> unpacked_steps(std::span<const uint32_t> words) {
+  std::vector<int64_t> steps;
+  for (const uint32_t word : words) {
+    for (size_t k = 0; k < 4; ++k) steps.push_back(word >> (8 * k) & 0xff);
+  }
+  return steps;
+}
+
 std::array<uint32_t, kMostConstants> packed_constants(std::span<const int64_t> constants) {
   std::array<uint32_t, kMostConstants> bits{};
   for (size_t i = 0; i < constants.size(); ++i) bits[i] = static_cast<uint32_t>(static_cast<uint64_t>(constants[i]));

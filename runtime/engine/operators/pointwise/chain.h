@@ -61,6 +61,8 @@ Formula decoded(std::span<const int64_t> steps, std::span<const int64_t> constan
 
 // As the problem of the operator has them, filled up with zeros: a step in 32 bits, its operation in the lowest eight.
 std::array<uint32_t, kMostSteps> packed_steps(std::span<const int64_t> steps);
+// The steps of packed ones, without those that only fill up.
+std::vector<int64_t> unpacked_steps(std::span<const uint32_t> words);
 std::array<uint32_t, kMostConstants> packed_constants(std::span<const int64_t> constants);
 
 }  // namespace qgen::chains

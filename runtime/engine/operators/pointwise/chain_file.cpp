@@ -49,9 +49,7 @@ std::optional<TypedChain> chain_of(const ChainRow& row) {
   if (!dtype || !output_dtype || row.step_count > kMostSteps || row.constant_count > kMostConstants)
     return std::nullopt;
   TypedChain typed{*dtype, *output_dtype};
-  for (size_t i = 0; i < row.step_count; ++i) {
-    for (size_t k = 0; k < 4; ++k) typed.chain.steps.push_back(row.steps[i] >> (8 * k) & 0xff);
-  }
+  typed.chain.steps = unpacked_steps(std::span(row.steps).first(row.step_count));
   for (size_t i = 0; i < row.constant_count; ++i)
     typed.chain.constants.push_back(static_cast<int32_t>(row.constants[i]));
   return typed;

@@ -97,9 +97,7 @@ TypedChain chain_of(const Problem& problem) {
                    problem.operands[static_cast<size_t>(Operand::output)].dtype};
   const std::array<uint32_t, kMostSteps> steps = fields->steps;
   const std::array<uint32_t, kMostConstants> constants = fields->constants;
-  for (size_t i = 0; i < fields->step_count; ++i) {
-    for (size_t k = 0; k < 4; ++k) typed.chain.steps.push_back(steps[i] >> (8 * k) & 0xff);
-  }
+  typed.chain.steps = unpacked_steps(std::span(steps).first(fields->step_count));
   for (size_t i = 0; i < constant_count(typed.chain.steps); ++i)
     typed.chain.constants.push_back(static_cast<int32_t>(constants[i]));
   return typed;
