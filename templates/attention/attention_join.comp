@@ -15,7 +15,7 @@ ${declare_words(output, bytes(output_dtype))}   // four elements
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
-$include "lib/attention_weights.glsl"
+$include "lib/exponential.glsl"
 
 const uint kAtOnce = 4u;   // slices of an invocation
 const uint kQuads = ${quads} == 0u ? 1u : ${quads};

@@ -16,7 +16,7 @@ const uint kUnits = ${unit / 4}u;  // of four channels
 $if unit == 16
 ${declare_words(input, 4)}
 ${declare_words(patches, 4)}
-$include "lib/conv_bounds.glsl"
+$include "lib/conv_input.glsl"
 
 uvec4 unit_at(uint image, ivec2 at, uint channel) {
   const uint pixel = (image * problem.input_sides[1] + uint(at.y)) * problem.input_sides[0] + uint(at.x);

@@ -3,7 +3,7 @@
 //
 // The keys that a query attends to, and their scores (docs/attention.md).
 $include "lib/float16.glsl"
-$include "lib/attention_weights.glsl"
+$include "lib/exponential.glsl"
 $gives float real_of(uint bits)
 $gives int keys_of_batch(uint batch)
 $gives ivec2 keys_of_query(int query, int keys)

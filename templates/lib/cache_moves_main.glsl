@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The main() of kernels that write keys and values into caches.
-$include "lib/cache_moves.glsl"
+$include "lib/cache_rows.glsl"
 $needs uint workgroup_index()
 $needs Move move_of(uint element, uint width)
 $needs uint first_row(uint batch)

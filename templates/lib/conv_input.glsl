@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reads pixels of the int8 image `input`, four channels at a time.
+// Reads pixels of the int8 image `input`, four channels at a time. Pixels outside of it have the value zero_point_word().
+$gives uint zero_point_word()
 $gives uint any_channels(uint image, ivec2 at, uint channel)
 $gives uint four_channels(uint image, ivec2 at, uint channel)
 
 ${declare_packed(input)}
 $include "lib/words.glsl"
-$include "lib/conv_bounds.glsl"
+$include "lib/image_bounds.glsl"
+
+// The zero point, in four bytes.
+uint zero_point_word() { return uint(problem.input_zero_point & 0xff) * 0x01010101u; }
 
 // Four channels, which begin anywhere: bytes past the image's last channel are undefined.
 uint any_channels(uint image, ivec2 at, uint channel) {

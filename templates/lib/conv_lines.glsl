@@ -17,7 +17,7 @@ $gives uint weight_unit(uint unit)
 $gives void next_step()
 
 ${declare_words(input)}
-$include "lib/conv_bounds.glsl"
+$include "lib/conv_input.glsl"
 
 uint units_of_a_line() { return (problem.taps[0] + 3u) / 4u; }
 uint units_of_a_row() { return problem.channels == 0u ? 0u : problem.taps[1] * units_of_a_line(); }

@@ -11,7 +11,7 @@ $gives uvec4 row_unit(uint i, bool is_read)
 $gives int row_base(ivec2 origin, uint image)
 
 ${declare_words(input, 4)}
-$include "lib/conv_bounds.glsl"
+$include "lib/conv_input.glsl"
 $include "lib/conv_rows.glsl"
 
 uint units_of_a_tap() { return max(1u, problem.channels / 16u); }

@@ -16,7 +16,6 @@ uint last_column() { return problem.output_sides[2] - 1u; }
 $include "lib/linear_outputs.glsl"
 
 $if output_dtype == i8
-$include "lib/int8_outputs.glsl"
 ${declare_packed(output)}
 
 // Of four channels of a pixel, those that are no padding.

@@ -7,9 +7,14 @@
 // x = k * ln 2 + r, with ln 2 in two parts. The first has 10 bits, so that its product with k is exact. Then exp(r) by
 // a polynomial (Cephes' expf), times 2^k. The only subnormal value on the path may be r * r, which is then added to r
 // or 1.
+//
+// The softmax weights of attention, and of its slices, are at the end.
 $include "lib/rounding_shift.glsl"
 $gives float exponential(float x)
 $gives float short_exponential(float x)
+$gives float minus_infinity()
+$gives bool is_minus_infinity(float x)
+$gives float weight_of(float x)
 
 float exponential(float x) {
   precise const float product = x * 1.44269502162933349609375;
@@ -46,3 +51,12 @@ float short_exponential(float x) {
   precise const float series = fma(p, r * r, r) + 1.0;
   return series * uintBitsToFloat((floatBitsToUint(shifted) << 23) + 0x3f800000u);
 }
+
+// ---- the softmax weights of attention (docs/attention.md) -----------------------------------------------------------
+
+float minus_infinity() { return uintBitsToFloat(0xff800000u); }
+
+bool is_minus_infinity(float x) { return floatBitsToUint(x) == 0xff800000u; }
+
+// exp(x) for x up to 0; less than -87 counts as 0, and NaN stays.
+float weight_of(float x) { return x < -87.0 ? 0.0 : exponential(x); }

@@ -5,7 +5,7 @@
 //
 // There are two paths. The fast one has no branches, so that loads, sums and stores of several words overlap. It needs
 // whole vectors of columns, and strips of four words per invocation. The other path handles all cases.
-$include "lib/int8_outputs.glsl"
+$include "lib/linear_outputs.glsl"
 $include "lib/matrix_strips.glsl"
 $include "lib/tile_columns.glsl"
 $needs bool have_vectors() { return false; }  // whether 16 columns are one vector, from each 16th on

@@ -34,7 +34,6 @@ uint last_column() { return problem.n - 1u; }
 $include "lib/linear_outputs.glsl"
 
 $if output_dtype == i8
-$include "lib/int8_outputs.glsl"
 ${declare_words(output)}
 
 // Of rows in whole words.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The epilogue of sums of int8 products without lookup table and residual, four neighbouring columns at a time: reals,
-// or the integers that they are rounded to. docs/linear.md is the definition; each line below is one of its roundings.
+// The epilogue of sums of int8 products, four neighbouring columns at a time. First come the reals, and the integers that
+// they are rounded to; then, for outputs of i8, the lookup table and the sum with a residual. docs/linear.md is the
+// definition; each line of the first part is one of its roundings.
 $include "lib/float32.glsl"
 $include "lib/rounding_shift.glsl"
 $include "lib/words.glsl"
@@ -21,6 +22,13 @@ $gives vec4 linear_outputs(ivec4 sums, Columns columns)
 $gives vec4 short_shifted(vec4 sum, Columns columns)
 $gives ivec4 long_outputs(ivec4 sums, Columns columns)
 $gives ivec4 quantized_outputs(ivec4 sums, Columns columns)
+$gives uint output_of(ivec4 q, uint residual)
+$gives uint by_table(uint word)
+$gives uint residual_added(uint word, uint residual)
+$gives uint sum_with_residual(vec4 result, uint residual)
+$gives uint residual_word(uint at)
+$gives uint residual_byte(uint at)
+$gives uint padded(uint word, uint count)
 
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 
@@ -138,5 +146,57 @@ ivec4 long_outputs(ivec4 sums, Columns columns) {
 ivec4 quantized_outputs(ivec4 sums, Columns columns) {
   if (columns.is_short) return short_outputs(short_sums(sums, columns), columns);
   return long_outputs(sums, columns);
+}
+$end
+
+$if output_dtype == i8
+$include "lib/q8ta.glsl"
+
+// ---- from four rounded results to the stored bytes ------------------------------------------------------------------
+//
+//   output_of(q, residual)               the four bytes to be stored
+//   by_table(word)                       four bytes by the table, if there is one
+//   residual_added(word, residual)       the sum with a residual, if there is one
+//   sum_with_residual(result, residual)  the same of four results that are dequantized, where there is one
+//   residual_word(at)                    four bytes of the residual, or 0; it has the layout of the output
+//   residual_byte(at)                    one byte
+//   padded(word, count)                  the word with padding after its first `count` bytes
+
+${declare_words(table)}
+${declare_words(residual)}
+
+// The table begins with what -128 becomes. Shifts, since a component that is only known at run time would be a branch.
+uint looked_up(uint byte) {
+  const uint place = byte ^ 0x80u;
+  return table_words[place / 4u] >> (8u * (place % 4u)) & 0xffu;
+}
+
+uint by_table(uint word) {
+  if (!${with_table}) return word;
+  return looked_up(word & 0xffu) | looked_up(word >> 8 & 0xffu) << 8 | looked_up(word >> 16 & 0xffu) << 16 |
+         looked_up(word >> 24) << 24;
+}
+
+uint sum_with_residual(vec4 result, uint residual) {
+  precise const vec4 sum = result + dequantized(residual, problem.residual_scale, problem.residual_zero_point);
+  const int zero_point = problem.output_zero_point;
+  return quantized_between(sum, problem.output_inverse_scale, zero_point, float(-128 - zero_point),
+                           float(127 - zero_point));
+}
+
+uint residual_added(uint word, uint residual) {
+  if (!${with_residual}) return word;
+  return sum_with_residual(dequantized(word, problem.result_scale, problem.result_zero_point), residual);
+}
+
+uint residual_word(uint at) { return ${with_residual} ? residual_words[at] : 0u; }
+uint residual_byte(uint at) { return residual_word(at / 4u) >> (8u * (at % 4u)) & 0xffu; }
+
+uint output_of(ivec4 q, uint residual) { return residual_added(by_table(pack_i8(q)), residual); }
+
+uint padded(uint word, uint count) {
+  if (count >= 4u) return word;
+  const uint kept = (1u << (8u * count)) - 1u;
+  return (word & kept) | (uint(problem.output_zero_point & 0xff) * 0x01010101u & ~kept);
 }
 $end

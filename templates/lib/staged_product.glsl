@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The product of two floating-point matrices, by the tiles of lib/square_tile.glsl: f32 sums over staged steps. The
-// includer fetches next_rows, as lib/staged_rows.glsl does, and stages columns. Both staged tiles are [step][row or
-// column], so an invocation reads its elements as vec4s. Meanwhile the next step is fetched into registers.
+// includer fetches next_rows and stages columns. For rows of a row-major `input` there is fetch_rows(). Both staged tiles
+// are [step][row or column], so an invocation reads its elements as vec4s. Meanwhile the next step is fetched into
+// registers.
+$include "lib/load_real.glsl"
 $include "lib/square_tile.glsl"
 $gives sums
 $gives float next_rows
@@ -15,6 +17,7 @@ $gives uint row_term(uint i)
 $gives void clear_sums()
 $gives void stage_rows()
 $gives void multiply_staged()
+$gives void fetch_rows(uint first, uint first_m, uint first_term, uint end, uint terms)
 
 const uint kStep = 16u;  // terms of a stage
 const uint kInputs = kTile * kStep / kInvocations;  // an invocation fetches of a stage
@@ -53,5 +56,15 @@ void multiply_staged() {
     [[unroll]] for (uint i = 0u; i < ${side}; ++i) {
       [[unroll]] for (uint j = 0u; j < kTileQuads; ++j) sums[i][j] += x[i / 4u][i % 4u] * w[j];
     }
+  }
+}
+
+// Fetches rows of a row-major `input` with `terms` elements, of a matrix that begins at element `first`. Rows past the
+// end repeat the last; their results are not stored. Terms from `end` on are 0.
+void fetch_rows(uint first, uint first_m, uint first_term, uint end, uint terms) {
+  [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
+    const uint row = min(first_m + staged_row(i), problem.m - 1u);
+    const uint term = first_term + row_term(i);
+    next_rows[i] = term < end ? load_real(first + row * terms + term) : 0.0;
   }
 }

@@ -24,7 +24,6 @@ $include "lib/store_real.glsl"
 $include "lib/weight_q4_rows.glsl"
 $include "lib/square_tile.glsl"
 $include "lib/staged_product.glsl"
-$include "lib/staged_rows.glsl"
 $include "lib/tile_order.glsl"
 
 const uint kTileWords = kTile / kPerWord;  // of a row of the weight

@@ -34,7 +34,6 @@ $include "lib/linear_finish.glsl"
 $end
 $include "lib/square_tile.glsl"
 $include "lib/staged_product.glsl"
-$include "lib/staged_rows.glsl"
 $include "lib/tile_order.glsl"
 
 const uint kWordsPerStep = kStep / kPerWord;

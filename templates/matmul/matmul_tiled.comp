@@ -31,7 +31,6 @@ $end
 $include "lib/batch_matrices.glsl"
 $include "lib/square_tile.glsl"
 $include "lib/staged_product.glsl"
-$include "lib/staged_rows.glsl"
 $include "lib/tile_order.glsl"
 
 float next_other[kInputs];

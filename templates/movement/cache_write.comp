@@ -19,7 +19,6 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/cache_rows.glsl"
 
-$include "lib/cache_moves.glsl"
 
 Move move_of(uint element, uint width) {
   const uint visited = ${only_rows} ? problem.rows : problem.capacity;

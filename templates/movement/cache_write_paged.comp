@@ -19,7 +19,6 @@ $include "lib/grid.glsl"
 $include "lib/cache_rows.glsl"
 #define KEY_HEADS problem.heads
 $include "lib/cache_blocks.glsl"
-$include "lib/cache_moves.glsl"
 
 Move move_of(uint element, uint width) {
   const uint d = element % width;
