@@ -302,16 +302,23 @@ QGEN_API qgen_code qgen_model_record(qgen_model* model, qgen_frame* frame, const
 typedef struct qgen_generator qgen_generator;
 typedef enum qgen_cache {
   QGEN_CACHE_OF_MODEL = 0, /* f32 or f16 */
-  QGEN_CACHE_INT8 = 1      /* with a scale for each head and token */
+  QGEN_CACHE_INT8 = 1,     /* with a scale for each head and token */
+  QGEN_CACHE_PAGED = 2     /* f32 or f16, in blocks of 16 tokens */
 } qgen_cache;
 QGEN_API qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t capacity, qgen_cache cache,
                                        qgen_generator** generator, qgen_error** error);
+/* With paged caches: blocks of `block_size` tokens, a power of two. Sequences get them as they grow, from a pool of
+   `blocks`; 0: as many as the capacity of all sequences needs. */
+QGEN_API qgen_code qgen_generator_load_paged(qgen_device* device, const char* path, int64_t capacity,
+                                             int64_t block_size, int64_t blocks, qgen_generator** generator,
+                                             qgen_error** error);
 QGEN_API void qgen_generator_free(qgen_generator* generator);
 QGEN_API int64_t qgen_generator_vocabulary(const qgen_generator* generator); /* how many tokens there are */
 /* Forgets all tokens; the next ones are of so many sequences. */
 QGEN_API qgen_code qgen_generator_start(qgen_generator* generator, size_t sequences, qgen_error** error);
 /* Runs the model on further tokens: counts[i] of sequence i, one sequence after the other. Only in the first call after
-   qgen_generator_start() the counts may differ. A full cache is refused. */
+   qgen_generator_start() the counts may differ. A full cache is refused, and so are tokens for which the pool has too
+   few blocks. */
 QGEN_API qgen_code qgen_generator_feed(qgen_generator* generator, const int32_t* tokens, const size_t* counts,
                                        size_t sequences, qgen_error** error);
 /* The token after those fed, of each sequence, into `tokens`: the most likely one with a `top_k` of 1. Else it is drawn

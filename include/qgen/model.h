@@ -6,6 +6,8 @@
 // Example: examples/headers/graph.cpp
 #pragma once
 
+#include "runtime/models/graph/block_pool.h"
+#include "runtime/models/graph/cache_forms.h"
 #include "runtime/models/graph/candidates.h"
 #include "runtime/models/graph/compiled.h"
 #include "runtime/models/graph/constants.h"

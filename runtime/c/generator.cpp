@@ -19,15 +19,22 @@ struct qgen_generator {
 namespace qgen::c {
 namespace {
 
-Done load_generator(qgen_device& device, const char* path, int64_t capacity, qgen_cache cache,
+Expected<graph::Cache> cache_of(qgen_cache cache) {
+  switch (cache) {
+    case QGEN_CACHE_OF_MODEL: return graph::Cache::of_model;
+    case QGEN_CACHE_INT8: return graph::Cache::int8;
+    case QGEN_CACHE_PAGED: return graph::Cache::paged;
+  }
+  return refused(fmt::format("cache is {}", static_cast<int>(cache)),
+                 "QGEN_CACHE_OF_MODEL, QGEN_CACHE_INT8 or QGEN_CACHE_PAGED");
+}
+
+Done load_generator(qgen_device& device, const char* path, const graph::GeneratorOptions& options,
                     qgen_generator** generator) {
-  if (cache != QGEN_CACHE_OF_MODEL && cache != QGEN_CACHE_INT8)
-    return refused(fmt::format("cache is {}", static_cast<int>(cache)), "QGEN_CACHE_OF_MODEL or QGEN_CACHE_INT8");
   auto imported = onnx::import_model(std::filesystem::path(path), {.finds_states = true});
   if (!imported) return imported.error();
-  auto made = graph::Generator::create(
-      device.on->context, generated::operators::entries(), std::move(imported->graph),
-      {.capacity = capacity, .cache = cache == QGEN_CACHE_INT8 ? graph::Cache::int8 : graph::Cache::of_model});
+  auto made = graph::Generator::create(device.on->context, generated::operators::entries(), std::move(imported->graph),
+                                       options);
   if (!made) return in_file(path, made.error());
   return give(generator, qgen_generator{device.on, *std::move(made)});
 }
@@ -53,7 +60,20 @@ qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t cap
                               qgen_generator** generator, qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!device || !path || !generator) return is_null(!device ? "device" : !path ? "path" : "generator");
-    return load_generator(*device, path, capacity, cache, generator);
+    const auto form = cache_of(cache);
+    if (!form) return form.error();
+    return load_generator(*device, path, {.capacity = capacity, .cache = *form}, generator);
+  });
+}
+
+qgen_code qgen_generator_load_paged(qgen_device* device, const char* path, int64_t capacity, int64_t block_size,
+                                    int64_t blocks, qgen_generator** generator, qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!device || !path || !generator) return is_null(!device ? "device" : !path ? "path" : "generator");
+    return load_generator(
+        *device, path,
+        {.capacity = capacity, .cache = graph::Cache::paged, .blocks = {.size = block_size, .count = blocks}},
+        generator);
   });
 }
 

@@ -254,7 +254,17 @@ class TestGenerator(unittest.TestCase):
         self.assertEqual(tokens, generator.generate(self.PROMPTS, max_tokens=6))
         self.assertEqual([row[:1] for row in tokens], [row[:1] for row in self.TOKENS])
         with self.assertRaises(ValueError) as caught: qgen.Generator(self.FILE, cache="int4")
-        self.assertEqual(str(caught.exception), "cache is 'int4', and must be one of model, int8")
+        self.assertEqual(str(caught.exception), "cache is 'int4', and must be one of model, int8, paged")
+
+    def test_a_paged_cache(self):
+        generator = qgen.Generator(self.FILE, capacity=10, cache="paged", block_size=4, blocks=5)
+        self.assertEqual(generator.generate(self.PROMPTS, max_tokens=6), self.TOKENS)
+        with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate(self.PROMPTS, max_tokens=8)
+        self.assertEqual(caught.exception.message, "the cache is full: it has room for 10 tokens, and sequence 0 has 10 and "
+                         "gets 1 more")
+        generator = qgen.Generator(self.FILE, capacity=10, cache="paged", block_size=4, blocks=4)
+        with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate(self.PROMPTS, max_tokens=6)
+        self.assertEqual(caught.exception.message, "the pool has 4 blocks of 4 tokens, and the sequences need 5 blocks")
 
     def test_a_full_cache(self):
         generator = qgen.Generator(self.FILE, capacity=6)

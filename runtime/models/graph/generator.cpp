@@ -14,11 +14,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <tuple>
 
 #include "common/stopwatch.h"
-#include "runtime/models/graph/int8_caches.h"
 #include "runtime/models/graph/picked_rows.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::graph {
 namespace {
@@ -30,6 +32,28 @@ const Value* input_named(const Graph& graph, std::string_view name) {
   return found == graph.inputs.end() ? nullptr : &graph.values[*found];
 }
 
+bool is_paged(const GeneratorOptions& options) { return options.cache == Cache::paged; }
+
+int64_t blocks_per_sequence(const GeneratorOptions& options) {
+  return ceil_div(options.capacity, options.blocks.size).value;
+}
+
+Blocks pool_of(const GeneratorOptions& options, int64_t sequences) {
+  const auto [size, count] = options.blocks;
+  return {size, count > 0 ? count : (Integer(sequences) * blocks_per_sequence(options)).value};
+}
+
+// The first and the third side of a cache. There is one block more than the pool has: block_pool.h.
+std::pair<int64_t, int64_t> sides_of_cache(const GeneratorOptions& options, int64_t sequences) {
+  if (!is_paged(options)) return {sequences, options.capacity};
+  return {(Integer(pool_of(options, sequences).count) + 1).value, options.blocks.size};
+}
+
+// How many keys of a sequence the attention may see: the capacity, or that of its blocks.
+int64_t most_keys(const GeneratorOptions& options) {
+  return is_paged(options) ? (Integer(blocks_per_sequence(options)) * options.blocks.size).value : options.capacity;
+}
+
 InputShapes shapes_of_inputs(const Graph& graph, const GeneratorOptions& options, int64_t sequences, int64_t rows) {
   const LanguageNames& names = options.names;
   InputShapes shapes;
@@ -37,13 +61,12 @@ InputShapes shapes_of_inputs(const Graph& graph, const GeneratorOptions& options
     const Value& input = graph.values[id];
     if (graph.is_state_input(id)) {
       Shape shape = input.shape;
-      if (shape.size() == 4) {
-        shape[0] = sequences;
-        shape[2] = options.capacity;
-      }
+      if (shape.size() == 4) std::tie(shape[0], shape[2]) = sides_of_cache(options, sequences);
       shapes.emplace(input.name, std::move(shape));
     } else if (input.name == names.mask) {
-      shapes.emplace(input.name, Shape{sequences, options.capacity});
+      shapes.emplace(input.name, Shape{sequences, most_keys(options)});
+    } else if (input.name == kBlockTable) {
+      shapes.emplace(input.name, Shape{sequences, blocks_per_sequence(options)});
     } else {
       const bool is_of_sequences = input.name == kRows || input.name == names.last;
       shapes.emplace(input.name, is_of_sequences ? Shape{sequences} : Shape{sequences, rows});
@@ -83,6 +106,20 @@ Done check_positions(const Graph& graph, const Inferred& inferred, int64_t capac
   return std::monostate{};
 }
 
+Done check_blocks(const Blocks& blocks) {
+  if (blocks.size < 1 || !std::has_single_bit(static_cast<uint64_t>(blocks.size)))
+    return refused(fmt::format("a block has room for {} tokens", blocks.size), "it must be a power of two");
+  if (blocks.count < 0)
+    return refused(fmt::format("the pool has {} blocks, and must not have fewer than 0", blocks.count));
+  return std::monostate{};
+}
+
+// Of each sequence, when it has got these tokens.
+std::vector<int64_t> lengths_with(const TokenLists& tokens, std::vector<int64_t> lengths) {
+  for (size_t i = 0; i < tokens.size(); ++i) lengths[i] += std::ssize(tokens[i]);
+  return lengths;
+}
+
 size_t launches_of(const Schedule& schedule) {
   size_t launches = 0;
   for (const Step& step : schedule.steps) launches += step.choice->launches.size();
@@ -108,9 +145,8 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
                                                        const GeneratorOptions& options) {
   if (options.capacity < 1) return refused(fmt::format("the capacity is {}, and must be above 0", options.capacity));
   if (Done known = check_names(graph, options.names); !known) return known.error();
-  if (options.cache == Cache::int8) {
-    if (Done made = make_caches_int8(graph); !made) return made.error();
-  }
+  if (Done sound = check_blocks(options.blocks); !sound) return sound.error();
+  if (Done changed = change_caches(graph, options.cache); !changed) return changed.error();
   const auto logits = std::ranges::find(graph.outputs, options.names.logits, &Named::name);
   if (logits == graph.outputs.end()) return refused(fmt::format("the model has no output '{}'", options.names.logits));
   const auto inferred = infer(graph, operators, shapes_of_inputs(graph, options, 1, 1));
@@ -133,6 +169,7 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
 
 void Generator::start(size_t sequences) {
   lengths_.assign(sequences, 0);
+  if (is_paged(options_)) pool_.emplace(pool_of(options_, static_cast<int64_t>(sequences)), sequences);
   draws_ = 0;
   last_ = nullptr;
   ahead_ = {};
@@ -176,27 +213,33 @@ Generator::Inputs Generator::inputs_of(const TokenLists& tokens, size_t rows,
   const auto sequences = static_cast<int64_t>(tokens.size()), row_count = static_cast<int64_t>(rows);
   HostTensor ids = zeros(DType::i32, {sequences, row_count}), positions = ids;
   HostTensor rows_read = zeros(DType::i32, {sequences}), last = rows_read;
-  HostTensor mask = zeros(DType::i32, {sequences, options_.capacity});
+  const auto mask_width = static_cast<size_t>(most_keys(options_));
+  HostTensor mask = zeros(DType::i32, {sequences, static_cast<int64_t>(mask_width)});
   const auto of = [](HostTensor& tensor) { return tensor.as<int32_t>(); };
   for (size_t b = 0; b < tokens.size(); ++b) {
     std::ranges::copy(tokens[b], of(ids).begin() + static_cast<ptrdiff_t>(b * rows));
     for (size_t s = 0; s < rows; ++s)
       of(positions)[b * rows + s] = static_cast<int32_t>(lengths[b] + static_cast<int64_t>(s));
     const int64_t length = lengths[b] + std::ssize(tokens[b]);
-    std::ranges::fill(of(mask).subspan(b * static_cast<size_t>(options_.capacity), static_cast<size_t>(length)), 1);
+    std::ranges::fill(of(mask).subspan(b * mask_width, static_cast<size_t>(length)), 1);
     of(rows_read)[b] = static_cast<int32_t>(b * rows + tokens[b].size() - 1);
     of(last)[b] = static_cast<int32_t>(length - 1);
   }
   const LanguageNames& names = options_.names;
-  return {{names.tokens, std::move(ids)},
-          {names.positions, std::move(positions)},
-          {names.mask, std::move(mask)},
-          {names.last, std::move(last)},
-          {kRows, std::move(rows_read)}};
+  Inputs inputs{{names.tokens, std::move(ids)},
+                {names.positions, std::move(positions)},
+                {names.mask, std::move(mask)},
+                {names.last, std::move(last)},
+                {kRows, std::move(rows_read)}};
+  if (pool_) inputs.emplace_back(kBlockTable, pool_->table(blocks_per_sequence(options_)));
+  return inputs;
 }
 
 Expected<RoundTrip*> Generator::written(Prepared& prepared, const TokenLists& tokens, size_t rows,
                                         const std::vector<int64_t>& lengths, size_t slot) {
+  if (pool_) {
+    if (Done grown = pool_->grow(lengths_with(tokens, lengths)); !grown) return grown.error();
+  }
   auto inputs = inputs_of(tokens, rows, lengths);
   std::erase_if(inputs, [&](const auto& input) { return !prepared.input(input.first); });
   std::vector<std::string_view> names;
@@ -277,7 +320,7 @@ Done Generator::feed(const TokenLists& tokens) {
   const auto prepared = prepare(rows);
   if (!prepared) return prepared.error();
   if (Done ran = run(**prepared, tokens, rows); !ran) return ran;
-  for (size_t i = 0; i < tokens.size(); ++i) lengths_[i] += std::ssize(tokens[i]);
+  lengths_ = lengths_with(tokens, std::move(lengths_));
   last_ = *prepared;
   return std::monostate{};
 }
@@ -332,6 +375,11 @@ Expected<Generated> Generator::generate(const TokenLists& prompts, const Generat
                                "and it has room for {}",
                                longest, options.most_tokens, needed, options_.capacity),
                    "a larger capacity, or fewer tokens");
+  if (pool_) {
+    std::vector<int64_t> lengths = lengths_with(prompts, lengths_);
+    for (int64_t& length : lengths) length += static_cast<int64_t>(needed - longest);
+    if (Done enough = pool_->check(lengths); !enough) return enough.error();
+  }
   Stopwatch watch;
   for (const size_t rows : {options.prompt_rows == 0 ? longest : std::min(options.prompt_rows, longest), size_t{1}}) {
     const auto prepared = prepare(rows);

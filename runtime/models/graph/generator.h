@@ -14,11 +14,14 @@
 //
 // A run has the same number of tokens of each sequence. Only in the first one sequences may have fewer: they are padded
 // at their end. The caches stay on the device and have room for `capacity` tokens of each sequence. One recording serves
-// every length, so the second and all later tokens need no preparing.
+// every length, so the second and all later tokens need no preparing. Paged caches consist of blocks, which sequences get
+// as they grow; with fewer blocks than the capacity of all sequences, the caches take less memory.
 #pragma once
 
 #include <map>
 
+#include "runtime/models/graph/block_pool.h"
+#include "runtime/models/graph/cache_forms.h"
 #include "runtime/models/graph/model.h"
 #include "runtime/models/graph/sampling.h"
 
@@ -33,14 +36,10 @@ struct LanguageNames {
   std::string logits = "logits";           // f32 or f16 [B, S, V]
 };
 
-enum class Cache {
-  of_model,  // f32 or f16
-  int8,      // with a scale for each head and token (int8_caches.h)
-};
-
 struct GeneratorOptions {
   int64_t capacity = 2048;
   Cache cache = Cache::of_model;
+  Blocks blocks = {};  // of Cache::paged; a count of 0: as many as the capacity of all sequences needs
   LanguageNames names = {};
   OnProgress on_progress = {};
 };
@@ -69,14 +68,15 @@ using OnToken = std::function<bool(size_t sequence, int32_t token)>;
 class Generator {
  public:
   // `context` and `operators` must outlive it. Errors: an input or output that is no language model's, logits of another
-  // rank than 3, no states, a capacity past the model's rotary tables, states that cannot be int8.
+  // rank than 3, no states, a capacity past the model's rotary tables, states that cannot be `cache`, a size of blocks
+  // that is no power of two.
   static Expected<std::unique_ptr<Generator>> create(Context& context, OperatorEntries operators, Graph graph,
                                                      const GeneratorOptions& options);
 
   // Forgets all tokens; the next ones are of so many sequences.
   void start(size_t sequences);
   // Runs the model on further tokens of each sequence. Errors: no sequences, other numbers of tokens than one each, a
-  // token below 0 or outside of the vocabulary, a full cache, and the errors of the device.
+  // token below 0 or outside of the vocabulary, a full cache, too few blocks, and the errors of the device.
   Done feed(const TokenLists& tokens);
   // The token after those fed, of each sequence.
   Expected<std::vector<int32_t>> next(const Sampling& sampling);
@@ -84,7 +84,8 @@ class Generator {
   Expected<HostTensor> logits();
 
   // start(), the prompts, and then one token after the other. Afterwards the last tokens are not fed, and feed() comes
-  // before next() and logits(). Errors: those of feed(), and a cache that is too small for the prompt and the tokens.
+  // before next() and logits(). Errors: those of feed(), and a cache or a pool of blocks that is too small for the
+  // prompts and the tokens.
   Expected<Generated> generate(const TokenLists& prompts, const GenerateOptions& options, const OnToken& on_token = {});
 
   // A run of so many further tokens of each sequence, such as to time it. Errors: no sequences, and those of preparing.
@@ -122,7 +123,8 @@ class Generator {
   int64_t vocabulary_ = 0;
   std::optional<Model> model_;
   std::vector<int64_t> lengths_;
-  uint32_t draws_ = 0;  // of tokens, since start()
+  std::optional<BlockPool> pool_;  // of paged caches
+  uint32_t draws_ = 0;             // of tokens, since start()
   std::optional<Sampler> sampler_;
   Prepared* last_ = nullptr;
   std::vector<int32_t> most_likely_;      // by the last run

@@ -58,6 +58,7 @@ struct Arguments {
     size_t most_tokens = 64;
     std::optional<int64_t> capacity;  // nullopt: what the prompts and the new tokens need
     graph::Cache cache = graph::Cache::of_model;
+    graph::Blocks blocks;  // of paged caches
     size_t prompt_rows = 0;
     graph::Sampling sampling;
   } generation;  // of generate

@@ -174,6 +174,7 @@ Expected<int> generate(const Program& program, const Arguments& arguments) {
   const auto generator = Generator::create((*opened)->context(), program.operators, std::move(loaded->graph),
                                            {.capacity = capacity_for(arguments, *prompts),
                                             .cache = arguments.generation.cache,
+                                            .blocks = arguments.generation.blocks,
                                             .on_progress = [&](std::string_view what, size_t done, size_t total) {
                                               progress.show(what, done, total);
                                               if (done == total) progress.clear();

@@ -101,6 +101,8 @@ TEST_F(QgenModel, GeneratesTokens) {
   EXPECT_THAT(one.out, HasSubstr("\ncaches: 5.0 KiB for 10 tokens\n"));
   const Answer two = generate({"--tokens", "7,8", "--max", "4", "--end", "65,1", "--prompt-rows", "0"});
   EXPECT_THAT(two.out, StartsWith("13 19 65\n40 50 59 21\nprompt: 7 tokens in "));
+  const Answer paged = generate({"--tokens", "7,8", "--max", "4", "--cache", "paged", "--block-size", "4"});
+  EXPECT_THAT(paged.out, StartsWith("13 19 65 58\n40 50 59 21\nprompt: 7 tokens in ")) << paged.err;
   const Answer json =
       generate({"--max", "3", "--json", "--state", "past_key_values.0.key=present.0.key", "--state",
                 "past_key_values.0.value=present.0.value", "--state", "past_key_values.1.key=present.1.key", "--state",
@@ -114,6 +116,9 @@ TEST_F(QgenModel, GeneratesTokens) {
       {{"--tokens", "96", "--max", "8"}, "token 96 is outside of the vocabulary, 0 to 95\n"},
       {{"--capacity", "8", "--max", "5"}, "the cache is too small: a prompt of 5 tokens and 5 new ones"},
       {{"--capacity", "4"}, "the cache is full: it has room for 4 tokens, and sequence 0 has 0 and gets 5 more\n"},
+      {{"--cache", "paged", "--block-size", "12"}, "a block has room for 12 tokens\n"},
+      {{"--cache", "paged", "--blocks", "1", "--max", "20"},
+       "the pool has 1 blocks of 16 tokens, and the sequences need 2 blocks\n"},
       {{"--state", "input_ids=logit"}, "state 'logit' is no output of the model\n"},
   };
   for (const auto& row : refused) {

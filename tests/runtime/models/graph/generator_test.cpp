@@ -385,24 +385,25 @@ TEST_F(GeneratorTest, Int8CachesAreSmallAndTakeNoMoreLaunches) {
   EXPECT_EQ(it->state_bytes(), 2u * 2 * 32 * (2 * 16 + 2 * 4));  // 2 layers, 2 heads of 16, two scales of f32
 }
 
-TEST_F(GeneratorTest, CachesThatCannotBeInt8) {
-  const auto said_of = [&](auto change) {
+TEST_F(GeneratorTest, CachesThatCannotBeInt8OrPaged) {
+  const auto said_of = [&](auto change, Cache form = Cache::int8) {
     auto graph = graph_of("int4");
     EXPECT_TRUE(graph);
     change(*graph);
     const auto made = Generator::create(context(), generated::operators::entries(), *std::move(graph),
-                                        {.capacity = 8, .cache = Cache::int8});
+                                        {.capacity = 8, .cache = form});
     return made ? "made" : to_text(made.error());
   };
   EXPECT_EQ(said_of([](Graph&) {}), "made");
-  EXPECT_EQ(said_of([](Graph& graph) {
-              const ValueId keys = graph.states.front().output;
-              graph.add_output(
-                  "twice",
-                  graph.add({.name = "twice", .op = "fused_add", .inputs = {{"input", keys}, {"other", keys}}}));
-            }),
+  const auto read_twice = [](Graph& graph) {
+    const ValueId keys = graph.states.front().output;
+    graph.add_output("twice",
+                     graph.add({.name = "twice", .op = "fused_add", .inputs = {{"input", keys}, {"other", keys}}}));
+  };
+  EXPECT_EQ(said_of(read_twice),
             "node 'twice' reads a cache, and is no attention with both keys and values of it\n"
             "  hint: only caches that attention alone reads can be int8");
+  EXPECT_THAT(said_of(read_twice, Cache::paged), HasSubstr("only caches that attention alone reads can be paged"));
   EXPECT_EQ(said_of([](Graph& graph) {
               const ValueId before = graph.add_input("sum", DType::f32, {3});
               const ValueId after =
@@ -412,6 +413,99 @@ TEST_F(GeneratorTest, CachesThatCannotBeInt8) {
             }),
             "a state of the model is no cache of keys and values of a layer of attention\n"
             "  hint: only such caches can be int8");
+}
+
+// ---- caches in blocks -----------------------------------------------------------------------------------------------
+
+// The logits of both, while the same tokens are fed: prompts of different lengths, and then a token at a time.
+TEST_F(GeneratorTest, LogitsOfPagedCachesAreThoseOfTheModel) {
+  for (const std::string name : {"int4", "f16", "onnx", "multi_head"}) {
+    for (const int64_t size : {2, 8}) {
+      SCOPED_TRACE(fmt::format("{}, blocks of {}", name, size));
+      const auto whole = generator(name, {.capacity = 16}),
+                 paged = generator(name, {.capacity = 16, .cache = Cache::paged, .blocks = {.size = size}});
+      ASSERT_TRUE(whole && paged);
+      whole->start(kPrompts.size());
+      paged->start(kPrompts.size());
+      TokenLists fed = kPrompts;
+      for (int step = 0; step < 8; ++step) {
+        ASSERT_TRUE(whole->feed(fed));
+        const Done done = paged->feed(fed);
+        ASSERT_TRUE(done) << to_text(done.error());
+        EXPECT_TRUE(paged->logits()->data == whole->logits()->data) << "step " << step;
+        const auto next = whole->next({});
+        ASSERT_TRUE(next);
+        for (size_t b = 0; b < fed.size(); ++b) fed[b] = {(*next)[b]};
+      }
+    }
+  }
+}
+
+// The capacity is no multiple of the size of a block. The pool has as many blocks as the tokens need.
+TEST_F(GeneratorTest, PagedCachesGiveTheTokensOfOnnxRuntime) {
+  for (const Recorded& model : kRecorded) {
+    SCOPED_TRACE(model.name);
+    const auto it = generator(model.name, {.capacity = 29, .cache = Cache::paged, .blocks = {.size = 8, .count = 12}});
+    ASSERT_TRUE(it);
+    const auto together = it->generate(kPrompts, {.most_tokens = 24});
+    ASSERT_TRUE(together) << to_text(together.error());
+    EXPECT_EQ(together->tokens, model.tokens);
+    for (const size_t rows : {size_t{0}, size_t{1}, size_t{2}}) {
+      const auto one = it->generate({kPrompts[0]}, {.most_tokens = 24, .prompt_rows = rows});
+      ASSERT_TRUE(one) << to_text(one.error());
+      EXPECT_EQ(one->tokens, TokenLists{model.tokens[0]}) << rows << " rows";
+    }
+  }
+}
+
+// One recording serves all lengths, in a new block too. The caches have one block more than the pool.
+TEST_F(GeneratorTest, PagedCachesPrepareNothingForFurtherTokens) {
+  const auto it = generator("int4", {.capacity = 32, .cache = Cache::paged, .blocks = {.size = 4, .count = 3}});
+  ASSERT_TRUE(it);
+  size_t reports = 0;
+  context().on_call = [&](const Call&) { ++reports; };
+  it->start(1);
+  ASSERT_TRUE(it->feed({{1, 2, 3}}));
+  ASSERT_TRUE(it->feed({{4}}));
+  const size_t prepared = reports;
+  for (const int32_t token : {5, 13, 19, 65}) ASSERT_TRUE(it->feed({{token}}));
+  EXPECT_THAT(*it->next({}), ElementsAre(58));
+  EXPECT_EQ(reports, prepared);
+  EXPECT_EQ(it->state_bytes(), 4u * 2 * (3 + 1) * 4 * 16 * 4);  // 2 layers of keys and values, 2 heads of 16, f32
+  const auto generated = it->generate({kPrompts[0]}, {.most_tokens = 2});
+  context().on_call = nullptr;
+  ASSERT_TRUE(generated) << to_text(generated.error());
+  EXPECT_EQ(generated->launches, 9u * 2 + 7);
+}
+
+TEST_F(GeneratorTest, AUsedUpPoolIsRefused) {
+  const auto it = generator("int4", {.capacity = 16, .cache = Cache::paged, .blocks = {.size = 4, .count = 4}});
+  ASSERT_TRUE(it);
+  it->start(2);
+  ASSERT_TRUE(it->feed({{1, 2, 3, 4, 5}, {7, 8}}));  // two blocks, and one
+  for (const int32_t token : {13, 19}) ASSERT_TRUE(it->feed({{token}, {token}}));
+  const std::string used_up =
+      "the pool has 4 blocks of 4 tokens, and the sequences need 5 blocks\n"
+      "  hint: more blocks, or fewer tokens";
+  EXPECT_EQ(said(it->feed({{65, 58}, {65, 58}})), used_up);
+  ASSERT_TRUE(it->feed({{65}, {65}}));  // a refusal takes no blocks
+  EXPECT_EQ(said(it->feed({{58}, {58}})), used_up);
+  EXPECT_THAT(said(it->generate(kPrompts, {.most_tokens = 4}).error()), HasSubstr("the sequences need 6 blocks"));
+  it->start(1);
+  for (int32_t token = 0; token < 16; ++token) ASSERT_TRUE(it->feed({{token}}));
+  EXPECT_THAT(said(it->feed({{1}})), HasSubstr("the cache is full: it has room for 16 tokens"));
+}
+
+TEST_F(GeneratorTest, BlocksThatAreNone) {
+  const auto said_of = [&](const Blocks& blocks) {
+    const auto made = Generator::create(context(), generated::operators::entries(), *graph_of("int4"),
+                                        {.capacity = 8, .cache = Cache::paged, .blocks = blocks});
+    return made ? "made" : to_text(made.error());
+  };
+  EXPECT_EQ(said_of({.size = 16, .count = 0}), "made");
+  EXPECT_EQ(said_of({.size = 12, .count = 0}), "a block has room for 12 tokens\n  hint: it must be a power of two");
+  EXPECT_EQ(said_of({.size = 0, .count = 1}), "a block has room for 0 tokens\n  hint: it must be a power of two");
+  EXPECT_EQ(said_of({.size = 16, .count = -1}), "the pool has -1 blocks, and must not have fewer than 0");
 }
 
 TEST_F(GeneratorTest, ModelsThatAreNone) {
