@@ -167,7 +167,8 @@ class ShapeChecker {
   static std::string_view example(Leaf leaf) {
     switch (leaf) {
       case Leaf::name:
-      case Leaf::reference: return "quantize_affine";
+      case Leaf::reference:
+      case Leaf::taken: return "quantize_affine";
       case Leaf::text: return "some text";
       case Leaf::boolean: return "true";
       case Leaf::number:
@@ -194,6 +195,7 @@ class ShapeChecker {
         if (const auto fault = fault_of_operator_name(node.text)) report(node.where, *fault, "", "take another name");
         return;
       case Leaf::reference: return check_name(node);
+      case Leaf::taken: return check_name(without_dollar(node));
       case Leaf::text: return check_line(node, what);
       case Leaf::boolean:
         if (node.text != "true" && node.text != "false")
@@ -221,6 +223,11 @@ class ShapeChecker {
       case Leaf::take:
       case Leaf::object: return;
     }
+  }
+
+  static YamlNode without_dollar(YamlNode node) {
+    if (node.text.starts_with('$')) node.text.erase(0, 1);
+    return node;
   }
 
   // Texts are printed into comments. YAML's block texts end with a line end that does not belong to them.

@@ -39,12 +39,12 @@ class Merger {
       errors_.push_back(make_error(of_recipes->key.where, "'recipes_use' of a spec that has no recipes"));
     for (YamlEntry& section : merged.entries) {
       for (YamlEntry& entry : section.value.entries) {
-        if (section.key.text == "recipes")
-          entry.value = merge_object(entry.value, {of_recipes, entry.value.find("use")}, recipe_keys(), "a recipe");
+        if (section.key.text == "recipes") entry.value = merge_recipe(entry.value, of_recipes);
         if (section.key.text == "attributes" || section.key.text == "problem") name_words(entry.value);
         if (section.key.text == "parameters" || section.key.text == "specialization") name_list(entry.value);
       }
     }
+    forget_kernels();
     return merged;
   }
 
@@ -61,6 +61,49 @@ class Merger {
     size_t part;
   };
   using PartsOfObject = std::map<const Fragment*, size_t>;
+
+  // With the fragments of `for_all`, the spec's list for all recipes, which may be null.
+  YamlNode merge_recipe(const YamlNode& recipe, const YamlEntry* for_all) {
+    const YamlEntry* none = recipe.find("recipes_use");
+    if (none && !for_all)
+      errors_.push_back(make_error(none->key.where, "'recipes_use: none' in a spec without 'recipes_use'"));
+    YamlNode merged = merge_object(recipe, {none ? nullptr : for_all, recipe.find("use")}, recipe_keys(), "a recipe");
+    for (YamlEntry& entry : merged.entries) {
+      if (entry.key.text != "steps") continue;
+      for (YamlNode& step : entry.value.items) {
+        for (YamlEntry& key : step.entries) {
+          if (key.key.text == "kernel" && key.value.text.starts_with('$')) name_kernel(key.value);
+        }
+      }
+    }
+    return merged;
+  }
+
+  // {kernel: $tiles} -> {kernel: conv_tile}, if the fragment's user passes {tiles: conv_tile}.
+  void name_kernel(YamlNode& kernel) {
+    const std::string name = kernel.text.substr(1);
+    Part& part = parts_[kernel.part];
+    const auto take = std::ranges::find(part.takes, name, [](const Take& t) { return t.name.text; });
+    if (take == part.takes.end()) {
+      errors_.push_back(make_error(kernel.where, fmt::format("'{}' is no name that this file takes", kernel.text), "",
+                                   "'$' is for the recipes of fragments; elsewhere, write the kernel's name"));
+      return;
+    }
+    kernels_.emplace(kernel.part, name);
+    if (const auto& passed = take->given ? take->given : take->otherwise) {
+      kernel = *passed;
+      return;
+    }
+    errors_.push_back(make_error(part.where,
+                                 fmt::format("{} takes the kernel '{}', which nobody gives", part.fragment, name),
+                                 fmt::format("{{{}: {{{}: <kernel>}}}}", part.fragment, name)));
+  }
+
+  // A name that stands for a kernel is no name in expressions.
+  void forget_kernels() {
+    for (const auto& [part, name] : kernels_)
+      std::erase_if(parts_[part].takes, [&, &called = name](const Take& take) { return take.name.text == called; });
+  }
 
   // With the fragments that the lists `uses` name; some may be null. `what` names the object for messages: "a spec".
   YamlNode merge_object(const YamlNode& node, std::initializer_list<const YamlEntry*> uses, KeyTable keys,
@@ -334,6 +377,7 @@ class Merger {
   // The keys of the section that is being merged, and the parts of private ones.
   std::map<std::pair<size_t, std::string>, const YamlNode*> given_;
   bool has_private_names_ = false;
+  std::set<std::pair<size_t, std::string>> kernels_;  // parts, and names that they take, which stand for kernels
   bool uses_broken_ = false;
   size_t size_ = 0;  // in entries and items
   size_t suggestions_ = 0;

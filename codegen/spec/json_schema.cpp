@@ -20,6 +20,7 @@ using Json = nlohmann::ordered_json;
 // ---- the schema -----------------------------------------------------------------------------------------------------
 
 constexpr const char* kNamePattern = "^[A-Za-z](_?[A-Za-z0-9])*$";
+constexpr const char* kTakenPattern = "^\\$?[A-Za-z](_?[A-Za-z0-9])*$";
 constexpr const char* kListPattern = "^[A-Za-z0-9_]+\\.[A-Za-z0-9_]+$";
 constexpr const char* kProperties = "properties";
 
@@ -68,6 +69,7 @@ Json schema_of_leaf(const Key& key) {
   switch (key.leaf) {
     case Leaf::name:
     case Leaf::reference: return {{"type", "string"}, {"pattern", kNamePattern}};
+    case Leaf::taken: return {{"type", "string"}, {"pattern", kTakenPattern}};
     case Leaf::text: return {{"type", "string"}};
     case Leaf::boolean: return {{"type", "boolean"}};
     case Leaf::number:

@@ -110,7 +110,8 @@ const std::array kScratchKeys = {
 };
 
 const std::array kStepKeys = {
-    Key{"kernel", "the operator or kernel family whose kernels may run this step", Form::one, Leaf::reference, true},
+    Key{"kernel", "the operator or kernel family whose kernels may run this step; in a fragment also $name", Form::one,
+        Leaf::taken, true},
     Key{"operands", "its operand: an operand of the recipe, scratch, or 'none'; default: the one of the same name",
         Form::map, Leaf::reference},
     Key{"problem", "its field: an expression of the recipe's fields; default: the field or definition of the same name",
@@ -145,7 +146,11 @@ const Key kStepsKey = {"steps",  "kernels, in the order in which they run", Form
 
 const Key kRecipeConditionsKey = {"applies_when", "conditions on the problem and the device", Form::list,
                                   Leaf::expression};
-const std::array kRecipeKeys = {kUseKey, kRecipeConditionsKey, kScratchKey, kBindKey, kSeenAsKey, kStepsKey};
+const Key kRecipesUseKey = {"recipes_use", "none: the recipe uses no fragment that the spec lists there",
+                            Form::one,     Leaf::word,
+                            false,         {"none"}};
+const std::array kRecipeKeys = {kUseKey,    kRecipesUseKey, kRecipeConditionsKey, kScratchKey, kBindKey,
+                                kSeenAsKey, kStepsKey};
 
 const std::array kSpecKeys = {
     Key{"operator", "the operator's name, equal to the file's", Form::one, Leaf::name},

@@ -18,6 +18,7 @@ namespace qgen::spec {
 enum class Leaf : uint8_t {
   name,       // of something the spec declares: becomes a name in C++ and GLSL
   reference,  // a name declared elsewhere
+  taken,      // the same; or $name in a fragment: the name that its user passes for one that it takes
   text,
   boolean,
   number,    // not negative: 0.5, 2^-11

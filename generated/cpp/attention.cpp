@@ -211,7 +211,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "attention_rows.load_ops", "attention_rows.narrow_ops", "attention_rows.score_ops", "attention_rows.step_us",
+  "attention_operator.load_ops", "attention_operator.narrow_ops", "attention_operator.score_ops",
+  "attention_operator.step_us",
 };
 constexpr double kFitValues[] = {4, 8, 60, 12};
 
@@ -241,12 +242,13 @@ Real cost(const SelectionScope& scope) {
       * choose(parameters.wide, Real(fit.load_ops), Real(fit.narrow_ops))
       + Integer(specialization.tile_columns) * Integer(specialization.tile_workgroup) * Real(fit.load_ops);
   const Integer made = tiles * steps * Integer(specialization.tile_workgroup);
+  const Integer element_bytes = Integer(bytes(parameters.input_dtype));
   return Real(device.launch_us) + tiles / (Real(50.0) * Integer(device.compute_units))
       + max(made * (Integer(specialization.tile_rows) * product_ops + fetch_ops) / Real(device.f32_ops_per_us),
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.keys)
-      * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
-      * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us))
+      * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width)) * element_bytes
+      / Real(device.bytes_per_us))
       + ceil_div(tiles, Integer(device.compute_units) * max(1, 2048 / Integer(specialization.tile_workgroup))) * steps
       * Real(fit.step_us);
 }

@@ -109,9 +109,9 @@ constexpr ConditionInfo kConditions[] = {
       table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::width, Name::value_width,
       Name::has_mask>},
   {"max(width, value_width) <= tile.width", table::kNamesOf<Name::tile_width, Name::width, Name::value_width>},
-  {"not wide or width % 16 == 0", table::kNamesOf<Name::wide, Name::width>},
   {"ceil_div(keys, tile.workgroup) <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::tile_workgroup, Name::keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"not wide or width % 16 == 0", table::kNamesOf<Name::wide, Name::width>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -119,7 +119,7 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer blocks = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
+  const Integer steps = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
           * Integer(problem.attention_layer.keys)
@@ -130,8 +130,8 @@ int first_failing(const SelectionScope& scope) {
           Integer(problem.attention_layer.keys) * Integer(problem.attention_layer.has_mask)) <= 4294967295,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
           <= Integer(specialization.tile_width),
+      steps <= 65000 || !device.is_cpu,
       !parameters.wide || Integer(problem.attention_layer.width) % 16 == 0,
-      blocks <= 65000 || !device.is_cpu,
   });
 }
 
@@ -209,7 +209,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "attention_q8rs.load_ops", "attention_q8rs.narrow_ops", "attention_q8rs.score_ops", "attention_q8rs.block_us",
+  "attention_operator.load_ops", "attention_operator.narrow_ops", "attention_operator.score_ops",
+  "attention_operator.step_us",
 };
 constexpr double kFitValues[] = {4, 8, 60, 12};
 
@@ -217,7 +218,7 @@ struct Fit {
   double load_ops;  // operations: to load and convert an element of a key or a value
   double narrow_ops;  // operations: to load it by itself, if keys are not wide
   double score_ops;  // operations: of a score: its exponential, and the search for the greatest
-  double block_us;  // us: that a workgroup waits for a block of keys: memory and its barriers
+  double step_us;  // us: that a workgroup waits for the keys of a step: memory and its barriers
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -232,21 +233,21 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   const Integer tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows))
       * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches);
-  const Integer blocks = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
+  const Integer steps = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
   const Real product_ops = 2 * Integer(problem.attention_layer.width)
       + 2 * Integer(specialization.tile_columns) * Integer(specialization.tile_workgroup) + Real(fit.score_ops);
   const Real fetch_ops = Integer(problem.attention_layer.width)
       * choose(parameters.wide, Real(fit.load_ops), Real(fit.narrow_ops))
       + Integer(specialization.tile_columns) * Integer(specialization.tile_workgroup) * Real(fit.load_ops);
-  const Integer made = tiles * blocks * Integer(specialization.tile_workgroup);
+  const Integer made = tiles * steps * Integer(specialization.tile_workgroup);
   return Real(device.launch_us) + tiles / (Real(50.0) * Integer(device.compute_units))
       + max(made * (Integer(specialization.tile_rows) * product_ops + fetch_ops) / Real(device.f32_ops_per_us),
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.keys)
-      * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
+      * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width)) * 1
       / Real(device.bytes_per_us))
-      + ceil_div(tiles, Integer(device.compute_units) * max(1, 2048 / Integer(specialization.tile_workgroup))) * blocks
-      * Real(fit.block_us);
+      + ceil_div(tiles, Integer(device.compute_units) * max(1, 2048 / Integer(specialization.tile_workgroup))) * steps
+      * Real(fit.step_us);
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

@@ -427,11 +427,11 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops",
-  "int8_matrix_cost.miss_share", "int8_matrix_cost.epilogue_ops", "int8_matrix_cost.exposed_share",
-  "int8_matrix_cost.register_pressure", "int8_matrix_cost.first_miss_share", "int8_matrix_cost.low_occupancy",
-  "int8_matrix_cost.result_ops", "conv_coopmat.tap_walk_factor", "conv_coopmat.phase_factor", "conv_coopmat.word_ops",
-  "conv_coopmat.byte_load_factor", "conv_coopmat.scattered_store_factor", "conv_coopmat.real_us",
+  "int8_tiles.begin_us", "int8_tiles.step_us", "int8_tiles.product_ops", "int8_tiles.miss_share",
+  "int8_tiles.epilogue_ops", "int8_tiles.exposed_share", "int8_tiles.register_pressure", "int8_tiles.first_miss_share",
+  "int8_tiles.low_occupancy", "int8_tiles.result_ops", "conv_coopmat.tap_walk_factor", "conv_coopmat.phase_factor",
+  "conv_coopmat.word_ops", "conv_coopmat.byte_load_factor", "conv_coopmat.scattered_store_factor",
+  "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
   1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 1.35, 1.57, 154, 3.69, 4.87, 0.223,

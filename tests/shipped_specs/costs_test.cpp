@@ -26,12 +26,14 @@ struct SpecFile {
   std::string path, name, text;
 };
 
+// In the order of their paths.
 std::vector<SpecFile> shipped_files() {
   std::vector<SpecFile> files;
   for (const auto& entry : fs::recursive_directory_iterator(tests::source_folder() + "/specs")) {
     if (entry.path().extension() == ".yaml")
       files.push_back({entry.path().string(), entry.path().filename().string(), *read_file(entry.path().string())});
   }
+  std::ranges::sort(files, {}, &SpecFile::path);
   return files;
 }
 
@@ -102,7 +104,7 @@ std::string corrected(std::string_view example, const CostPart& cost) {
   return text;
 }
 
-// A spec with a constant of this cost file, which is the spec's own or that of a fragment.
+// The first spec with a constant of this cost file, which is the spec's own or that of a fragment.
 std::vector<Spec>::const_iterator spec_with_cost(const std::vector<Spec>& specs, const SpecFile& cost_file) {
   const std::string part = cost_file.name.substr(0, cost_file.name.find('.'));
   const auto is_of_part = [&](const FitConstant& constant) { return constant.label.starts_with(part + "."); };

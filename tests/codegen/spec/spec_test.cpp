@@ -777,6 +777,50 @@ TEST(Fragments, BeginEveryRecipe) {
 )");
 }
 
+TEST(Fragments, BeginNoRecipeThatUsesNone) {
+  const auto specs = parse_specs({{"copied.yaml", "fragment: copied\nsteps: [{kernel: copy}]\n"},
+                                  {"op.yaml",
+                                   "operator: op\noperands: {output: {access: write, dtype: f32}}\n"
+                                   "recipes_use: [copied]\n"
+                                   "recipes: {one: {recipes_use: none, steps: [{kernel: a}]}, "
+                                   "two: {steps: [{kernel: b}]}}\n"}},
+                                 UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  const std::string text = to_text(specs->front());
+  EXPECT_TEXT(text.substr(text.find("recipes:")), R"(recipes:
+  one:
+    steps:
+      - kernel: a
+  two:
+    steps:
+      - kernel: copy   # copied
+      - kernel: b
+)");
+}
+
+// Two uses pass different kernels, or leave it at the default.
+TEST(Fragments, TakeKernels) {
+  const auto specs =
+      parse_specs({{"tiled.yaml",
+                    "fragment: tiled\ntakes: {m: rows, tiles: {help: the kernel, default: plain}}\n"
+                    "recipes: {tiled: {applies_when: [m > 4], steps: [{kernel: $tiles}, {kernel: last}]}}\n"},
+                   {"a.yaml",
+                    "operator: a\nuse: [{tiled: {tiles: wide}}]\nproblem: {m: u32}\n"
+                    "operands: {output: {access: write, dtype: f32}}\n"},
+                   {"b.yaml",
+                    "operator: b\nuse: [tiled]\nproblem: {m: u32}\n"
+                    "operands: {output: {access: write, dtype: f32}}\n"}},
+                  UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  const auto kernels = [](const Spec& spec) {
+    std::vector<std::string> names;
+    for (const Step& step : spec.recipes.front().steps) names.push_back(step.kernel.value);
+    return names;
+  };
+  EXPECT_THAT(kernels((*specs)[0]), testing::ElementsAre("wide", "last"));
+  EXPECT_THAT(kernels((*specs)[1]), testing::ElementsAre("plain", "last"));
+}
+
 // A step may take memory for another layout, as its recipe says or it says itself.
 TEST(Recipes, SeeOperandsInAnotherLayout) {
   const std::string families =

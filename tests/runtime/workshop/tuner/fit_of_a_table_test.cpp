@@ -23,13 +23,13 @@ TEST(FitOfATable, FindsConstantsOfAFragmentFromAllThatUseIt) {
   for (tuning::TunedRow& row : files.front().rows) row.digest = 0;  // also rows of kernels that have changed since
   const KernelLibrary library = *KernelLibrary::open(generated::library());
   const auto rows = [&](const std::vector<std::string>& operators) {
-    const auto fit = fit_costs(files, library, {.operators = operators, .only = {"int8_matrix_cost"}, .groups = 0});
+    const auto fit = fit_costs(files, library, {.operators = operators, .only = {"int8_tiles"}, .groups = 0});
     if (!fit) {
       ADD_FAILURE() << to_text(fit.error());
       return size_t{0};
     }
     EXPECT_FALSE(fit->constants.empty());
-    EXPECT_THAT(fit->constants, Each(Field(&FittedConstant::spec, "int8_matrix_cost")));
+    EXPECT_THAT(fit->constants, Each(Field(&FittedConstant::spec, "int8_tiles")));
     EXPECT_THAT(fit->constants, Each(Field(&FittedConstant::rows, fit->constants.front().rows)));
     return fit->constants.front().rows;
   };
