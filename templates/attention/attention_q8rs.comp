@@ -39,12 +39,12 @@ $end
 $if wide
 ${declare_vectors(key)}
 const uint kPerVector = 16u;
-$include "lib/unpack_codes.glsl"
+#define VECTORS_ARE_CODES  // in lib/unpack_vector.glsl
+$include "lib/unpack_vector.glsl"
 $end
 
 #define KEY_ELEMENT(at) float(bitfieldExtract(int(key_bits[at]), 0, 8))
 #define VALUE_ELEMENT(at) float(bitfieldExtract(int(value_bits[at]), 0, 8))
 #define KEY_PRODUCT(product, batch, head, key) (product) * key_scale(batch, head, key)
 #define VALUE_WEIGHT(weight, batch, head, key, end) value_weight(weight, batch, head, key, end)
-$include "lib/whole_keys.glsl"
 $include "lib/attention_rows.glsl"

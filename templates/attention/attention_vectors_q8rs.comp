@@ -23,7 +23,8 @@ $include "lib/attention_scores.glsl"
 $include "lib/attention_scales.glsl"
 
 const uint kPerVector = 16u;
-$include "lib/unpack_codes.glsl"
+#define VECTORS_ARE_CODES  // in lib/unpack_vector.glsl
+$include "lib/unpack_vector.glsl"
 
 // Sixteen elements.
 void load_query(uint at, out float x[kPerVector]) {
@@ -40,7 +41,6 @@ const uint kMostJoined = 256u;
 #define LOAD_QUERY(at, vector, x) load_query(at, x)
 #define KEY_PRODUCT(product, batch, head, key) (product) * key_scale(batch, head, key)
 #define VALUE_WEIGHT(weight, batch, head, key, end) value_weight(weight, batch, head, key, end)
-$include "lib/whole_keys.glsl"
 $include "lib/attention_tiles.glsl"
 
 void store_outputs(Tile tile, uint row, uint vector, float sums[kPerVector], float factor) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The kernel of attention/attention.comp and attention/attention_paged.comp. They include lib/whole_keys.glsl or
-// lib/paged_keys.glsl before this file.
+// The kernel of attention/attention.comp and attention/attention_paged.comp.
 const uint kWorkgroup = ${tile.workgroup};
 const uint kRows = ${tile.rows};
 const uint kWidth = ${tile.width};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The kernel of attention/attention_vectors.comp and attention/attention_vectors_paged.comp. They include
-// lib/whole_keys.glsl or lib/paged_keys.glsl before this file.
+// The kernel of attention/attention_vectors.comp and attention/attention_vectors_paged.comp.
 const uint kPerVector = ${16 / bytes(input_dtype)}u;
 $if halves == native
 $include "lib/native_vectors.glsl"

@@ -7,7 +7,7 @@
 //   KEY_ELEMENT, VALUE_ELEMENT   an element as a float
 //   KEY_PRODUCT                  the product with a key, of the product with its elements
 //   VALUE_WEIGHT                 the factor of the elements of a value, of the key's weight
-//   KEY_AT, VALUE_AT, NEXT_VALUE where keys and values are: lib/whole_keys.glsl or lib/paged_keys.glsl
+//   KEY_AT, VALUE_AT, NEXT_VALUE where keys and values are: lib/attention_scores.glsl or lib/paged_keys.glsl
 #extension GL_EXT_control_flow_attributes : require
 // The products of key `at` and the rows of queries.
 void multiply(uint at, inout float sums[kRows]) {

@@ -4,6 +4,9 @@
 // The keys that a query attends to, and their scores (docs/attention.md).
 $include "lib/float16.glsl"
 $include "lib/exponential.glsl"
+$gives KEY_AT
+$gives VALUE_AT
+$gives NEXT_VALUE
 $gives float real_of(uint bits)
 $gives int keys_of_batch(uint batch)
 $gives ivec2 keys_of_query(int query, int keys)
@@ -45,3 +48,9 @@ float score_of(float product, uint batch, uint head, int query, int key) {
   }
   return score;
 }
+
+// The offsets of keys and values in tensors with all keys of a batch. `first` is the head's first key. For caches in
+// blocks, lib/paged_keys.glsl replaces these.
+#define KEY_AT(first, batch, head, key) ((first) + (key) * problem.key_strides[2])
+#define VALUE_AT(first, batch, head, key) ((first) + (key) * problem.value_strides[2])
+#define NEXT_VALUE(at, batch, head, key) (at + problem.value_strides[2])

@@ -9,7 +9,7 @@
 //   LOAD_QUERY     elements of a query
 //   KEY_PRODUCT    the product with a key, of the product with its elements
 //   VALUE_WEIGHT   the factor of the elements of a value, of the key's weight
-//   KEY_AT, VALUE_AT   where keys and values are: lib/whole_keys.glsl or lib/paged_keys.glsl
+//   KEY_AT, VALUE_AT   where keys and values are: lib/attention_scores.glsl or lib/paged_keys.glsl
 #extension GL_EXT_control_flow_attributes : require
 const uint kWorkgroup = ${tile.workgroup};
 const uint kRows = ${tile.rows};

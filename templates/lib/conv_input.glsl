@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reads pixels of the int8 image `input`, four channels at a time. Pixels outside of it have the value zero_point_word().
+// Reads pixels of the int8 image `input`, four channels at a time. Pixels outside of it have the value
+// zero_point_word().
 $gives uint zero_point_word()
 $gives uint any_channels(uint image, ivec2 at, uint channel)
 $gives uint four_channels(uint image, ivec2 at, uint channel)

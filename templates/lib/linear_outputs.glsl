@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The epilogue of sums of int8 products, four neighbouring columns at a time. First come the reals, and the integers that
-// they are rounded to; then, for outputs of i8, the lookup table and the sum with a residual. docs/linear.md is the
-// definition; each line of the first part is one of its roundings.
+// The epilogue of sums of int8 products, four neighbouring columns at a time. First come the reals, and the integers
+// that they are rounded to; then, for outputs of i8, the lookup table and the sum with a residual. docs/linear.md is
+// the definition; each line of the first part is one of its roundings.
 $include "lib/float32.glsl"
 $include "lib/rounding_shift.glsl"
 $include "lib/words.glsl"

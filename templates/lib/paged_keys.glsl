@@ -3,6 +3,7 @@
 //
 // The offsets of keys and values in caches that consist of blocks of block_size keys: docs/attention.md. The table of
 // blocks is data. So an entry that is no block counts as the last block, and no load is outside of the caches.
+$include "lib/attention_scores.glsl"
 $gives KEY_AT
 $gives VALUE_AT
 $gives NEXT_VALUE
@@ -19,6 +20,9 @@ uint value_behind(uint at, uint batch, uint head, uint key) {
   return at - paged_at(batch, head, key, problem.value_strides) + paged_at(batch, head, key + 1u, problem.value_strides);
 }
 
+#undef KEY_AT
+#undef VALUE_AT
+#undef NEXT_VALUE
 #define KEY_AT(first, batch, head, key) paged_at(batch, head, key, problem.key_strides)
 #define VALUE_AT(first, batch, head, key) paged_at(batch, head, key, problem.value_strides)
 #define NEXT_VALUE(at, batch, head, key) value_behind(at, batch, head, key)

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The product of two floating-point matrices, by the tiles of lib/square_tile.glsl: f32 sums over staged steps. The
-// includer fetches next_rows and stages columns. For rows of a row-major `input` there is fetch_rows(). Both staged tiles
-// are [step][row or column], so an invocation reads its elements as vec4s. Meanwhile the next step is fetched into
-// registers.
+// includer fetches next_rows and stages columns. For rows of a row-major `input` there is fetch_rows(). Both staged
+// tiles are [step][row or column], so an invocation reads its elements as vec4s. Meanwhile the next step is fetched
+// into registers.
 $include "lib/load_real.glsl"
 $include "lib/square_tile.glsl"
 $gives sums

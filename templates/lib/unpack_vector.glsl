@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The elements of a vector of 16 bytes as f32. The file that includes this one defines kPerVector, how many there are.
+// The elements of a vector of 16 bytes as f32: of the input's dtype, or int8 if VECTORS_ARE_CODES is defined. The file
+// that includes this one defines kPerVector, how many there are.
 $include "lib/float16.glsl"
 $needs const uint kPerVector
 $gives void unpack_vector(uvec4 words, out float x[kPerVector])
 
 #extension GL_EXT_control_flow_attributes : require
+#ifdef VECTORS_ARE_CODES
+void unpack_vector(uvec4 words, out float x[kPerVector]) {
+  [[unroll]] for (uint i = 0u; i < 16u; ++i) x[i] = float(bitfieldExtract(int(words[i / 4u]), int(8u * (i % 4u)), 8));
+}
+#else
 $if input_dtype == f16
 // A bit for each half that is subnormal: above 0 and below 0x400, without its sign. No sum carries into the other half.
 uint subnormal_halves(uint halves) {
@@ -36,3 +42,4 @@ void unpack_vector(uvec4 words, out float x[kPerVector]) {
   [[unroll]] for (uint i = 0u; i < 4u; ++i) x[i] = uintBitsToFloat(words[i]);
 }
 $end
+#endif

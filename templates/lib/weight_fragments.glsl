@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Few rows of activations times an integer weight, on f16 cooperative matrices with f32 sums.
+// Few rows of activations times an integer weight, on f16 cooperative matrices with f32 sums. In its main() a workgroup
+// computes one tile of outputs. A template with another main() defines HAS_OTHER_MAIN.
 //
 // A subgroup computes blocks.m times 16 columns of the output for blocks.n times 8 rows, over its share of k. It fills
 // matrices element by element: the weight goes from the loads of an invocation into its elements, without shared
@@ -229,3 +230,35 @@ float plain_sum(uint m, uint n) {
   }
   return sum;
 }
+
+// ---- one tile for each workgroup ------------------------------------------------------------------------------------
+
+#ifndef HAS_OTHER_MAIN
+void main() {
+  const uint column_tiles = (problem.n + kColumns - 1u) / kColumns;
+  const uint first_n = workgroup_index() % column_tiles * kColumns;
+  const uint first_m = workgroup_index() / column_tiles * kRows;
+  if (first_m >= problem.m) return;
+
+  fetch_weights(first_n, gl_SubgroupID);
+  begin_rows(first_m);
+  const bool by_matrices = has_mapping();
+  if (by_matrices) {
+    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+      [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) sums[i][j] = SUMS(0.0);
+    }
+    const uint blocks = loads_per_row() / 4u;
+    for (uint block = gl_SubgroupID; block < blocks; block += gl_NumSubgroups) {
+      add_block(first_m, first_n, block, block + gl_NumSubgroups);
+    }
+    put_sums();
+  }
+  barrier();
+  for (uint i = gl_LocalInvocationIndex; i < kRows * kColumns; i += ${team.workgroup}) {
+    const uint m = first_m + i / kColumns, n = first_n + i % kColumns;
+    if (m >= problem.m || n >= problem.n) continue;
+    const float sum = by_matrices ? total_of(i) : plain_sum(m, n);
+    store_real(m * problem.n + n, finished(sum * row_scale(m), n));
+  }
+}
+#endif

@@ -34,7 +34,7 @@ $end
 
 const uint kVectors = kPerLoad / 16u;  // of activations that meet a load
 const bool kIsOneRow = false;
-$include "lib/weight_fragments_main.glsl"
+$include "lib/weight_fragments.glsl"
 
 float16_t offsets[${blocks.n}];        // 1152 plus the zero point of this invocation's row
 

@@ -22,11 +22,11 @@ $include "lib/words.glsl"
 $if halves == native
 $include "lib/native_halves.glsl"
 #define UNPACK_INPUT unpack_native_f16
-$include "lib/team_subgroup.glsl"
+#define TEAM_IS_WORKGROUP  // in lib/team_max.glsl
 $else
 #define UNPACK_INPUT unpack_${input_dtype}
-$include "lib/team_shared.glsl"
 $end
+$include "lib/team_max.glsl"
 $include "lib/quantizer.glsl"
 $include "lib/qparams.glsl"
 $include "lib/load_real.glsl"

@@ -46,6 +46,7 @@ $include "lib/weight_q4_rows.glsl"
 
 const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
 const bool kIsOneRow = true;
+#define HAS_OTHER_MAIN  // in lib/weight_fragments.glsl
 $include "lib/weight_fragments.glsl"
 #define STAGED_VECTORS (${held} == 0u ? 1u : ${held} / 16u)
 $include "lib/staged_row.glsl"

@@ -34,7 +34,7 @@ $end
 
 const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
 const bool kIsOneRow = ${staged} == 1;
-$include "lib/weight_fragments_main.glsl"
+$include "lib/weight_fragments.glsl"
 
 // ---- activations ----------------------------------------------------------------------------------------------------
 

@@ -26,10 +26,9 @@ $include "lib/extremes.glsl"
 $include "lib/scan_block.glsl"
 $include "lib/qparams.glsl"
 $if reduce == subgroup
-$include "lib/team_subgroup.glsl"
-$else
-$include "lib/team_shared.glsl"
+#define TEAM_IS_WORKGROUP  // in lib/team_max.glsl
 $end
+$include "lib/team_max.glsl"
 
 void main() {
   const uint teams = ${workgroup} / ${team};

@@ -11,7 +11,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float32.glsl"
 $include "lib/qparams.glsl"
-$include "lib/team_shared.glsl"
+$include "lib/team_max.glsl"
 
 void main() {
   const uint block = workgroup_index();

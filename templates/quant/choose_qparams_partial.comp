@@ -18,10 +18,9 @@ $include "lib/words.glsl"
 $include "lib/extremes.glsl"
 $include "lib/scan_block.glsl"
 $if reduce == subgroup
-$include "lib/team_subgroup.glsl"
-$else
-$include "lib/team_shared.glsl"
+#define TEAM_IS_WORKGROUP  // in lib/team_max.glsl
 $end
+$include "lib/team_max.glsl"
 
 void main() {
   const uint index = workgroup_index();

@@ -14,7 +14,7 @@ ${declare(ranges)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/extremes.glsl"
-$include "lib/team_shared.glsl"
+$include "lib/team_max.glsl"
 
 const int kSignMask = -0x7fffffff - 1;
 

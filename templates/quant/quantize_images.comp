@@ -20,7 +20,7 @@ ${declare(channel_sums)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/qparams.glsl"
-$include "lib/team_shared.glsl"
+$include "lib/team_max.glsl"
 
 // The element of a pixel in the source that has the channel; 0: none has it.
 float element_at(uint pixel, uint channel) {
