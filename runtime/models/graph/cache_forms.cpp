@@ -9,6 +9,8 @@
 namespace qgen::graph {
 namespace {
 
+constexpr std::string_view kCaches[] = {"key_cache", "value_cache"};
+
 bool is_cache_write(const Node& node) { return node.op == "cache_write" || node.op == "rotary_cache_write"; }
 
 class CacheForms {
@@ -41,8 +43,10 @@ class CacheForms {
 
  private:
   bool writes_states(const Node& node) const {
-    return graph_.is_state_input(*value_of(node.inputs, "key_cache")) &&
-           graph_.is_state_input(*value_of(node.inputs, "value_cache"));
+    return std::ranges::all_of(kCaches, [&](std::string_view cache) {
+      const ValueId value = *value_of(node.inputs, cache);
+      return graph_.is_state_input(value) && graph_.values[value].shape.size() == 4;
+    });
   }
 
   Done change_attention(const Node& write, const Port& operand) {
@@ -73,8 +77,7 @@ class Int8Caches final : public CacheForms {
     const ValueId before = *value_of(node.inputs, "key_cache");
     Shape shape = graph_.values[before].shape;
     shape.back() = 2;
-    graph_.values[before].dtype = DType::i8;
-    graph_.values[*value_of(node.inputs, "value_cache")].dtype = DType::i8;
+    for (const std::string_view cache : kCaches) graph_.values[*value_of(node.inputs, cache)].dtype = DType::i8;
     const ValueId input = graph_.add_input(node.name + ".scale_cache", DType::f32, std::move(shape));
     const auto output = static_cast<ValueId>(graph_.values.size());
     graph_.values.push_back({.name = node.name + ".scales"});
@@ -95,7 +98,7 @@ class PagedCaches final : public CacheForms {
  private:
   // The first side is no longer the batch, and the third one no longer the capacity.
   Port change_write(Node& node) override {
-    for (const std::string_view cache : {"key_cache", "value_cache"}) {
+    for (const std::string_view cache : kCaches) {
       Shape& shape = graph_.values[*value_of(node.inputs, cache)].shape;
       shape[0] = shape[2] = kAnySide;
     }

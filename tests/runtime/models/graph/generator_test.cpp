@@ -404,6 +404,8 @@ TEST_F(GeneratorTest, CachesThatCannotBeInt8OrPaged) {
             "node 'twice' reads a cache, and is no attention with both keys and values of it\n"
             "  hint: only caches that attention alone reads can be int8");
   EXPECT_THAT(said_of(read_twice, Cache::paged), HasSubstr("only caches that attention alone reads can be paged"));
+  EXPECT_THAT(said_of([](Graph& graph) { graph.values[graph.states.front().input].shape = {}; }, Cache::paged),
+              HasSubstr("only such caches can be paged"));
   EXPECT_EQ(said_of([](Graph& graph) {
               const ValueId before = graph.add_input("sum", DType::f32, {3});
               const ValueId after =
