@@ -17,16 +17,11 @@
 #include "rotary_embedding.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/block_table.h"
+#include "runtime/engine/operators/same_as.h"
 #include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 namespace {
-
-Done check_dtype(std::string_view operand, const TensorDesc& given, std::string_view like, const TensorDesc& first) {
-  if (given.dtype == first.dtype) return std::monostate{};
-  return refused(fmt::format("{} is {}, and {} is {}", operand, name(given.dtype), like, name(first.dtype)),
-                 "both must have the same dtype");
-}
 
 // How the kernel finds the row of cos and sin.
 enum class Start : uint32_t { at_zero, at_one, of_rows, of_tables, of_last };
@@ -57,11 +52,9 @@ Expected<Start> start_of(const RotaryEmbeddingInputs<Described>& inputs, bool is
 
 Expected<Call> infer(const RotaryEmbeddingInputs<Described>& inputs, const RotaryEmbeddingAttributes& attributes) {
   const TensorDesc &input = inputs.input, &cos = inputs.cos, &sin = inputs.sin;
-  if (Done like = check_dtype("cos", cos, "input", input); !like) return like.error();
-  if (Done like = check_dtype("sin", sin, "input", input); !like) return like.error();
-  if (sin.shape != cos.shape)
-    return refused(fmt::format("sin is {}, and cos is {}", to_text(sin.shape), to_text(cos.shape)),
-                   "both must have the same shape");
+  if (Done same = check_same_dtype("cos", cos, "input", input); !same) return same.error();
+  if (Done same = check_same_dtype("sin", sin, "input", input); !same) return same.error();
+  if (Done same = check_same_shape("sin", sin, "cos", cos); !same) return same.error();
   const int64_t batches = input.shape[0], width = input.shape[3], rotated = cos.shape.back();
   const int64_t heads = input.shape[attributes.heads_first ? 1 : 2];
   const int64_t sequence = input.shape[attributes.heads_first ? 2 : 1];
@@ -116,11 +109,10 @@ Done check_dtypes(const Inputs& inputs) {
   if constexpr (!std::is_same_v<Inputs, RotaryCacheWriteQ8rsInputs<Described>>)
     tensors.insert(tensors.begin(), {{"key_cache", &inputs.key_cache}, {"value_cache", &inputs.value_cache}});
   for (const auto& [name, given] : tensors) {
-    if (Done like = check_dtype(name, *given, "query", query); !like) return like;
+    if (Done same = check_same_dtype(name, *given, "query", query); !same) return same;
   }
   for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
-    if (!*given) continue;
-    if (Done like = check_dtype(name, **given, "query", query); !like) return like;
+    if (Done same = check_same_dtype(name, *given, "query", query); !same) return same;
   }
   return std::monostate{};
 }
@@ -312,9 +304,7 @@ template <typename Inputs, typename Attributes>
 Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attributes,
                                   std::optional<int64_t> keys_in_blocks = std::nullopt) {
   const TensorDesc &query = inputs.query, &key = inputs.key, &value = inputs.value;
-  if (inputs.mask) {
-    if (Done like = check_dtype("mask", *inputs.mask, "query", query); !like) return like.error();
-  }
+  if (Done same = check_same_dtype("mask", inputs.mask, "query", query); !same) return same.error();
   const Heads of_query(query.shape, attributes.heads_first);
   const Heads of_key(key.shape, attributes.keys_heads_first), of_value(value.shape, attributes.keys_heads_first);
   const int64_t keys = keys_in_blocks.value_or(of_key.rows);
@@ -370,7 +360,7 @@ Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attrib
 template <typename Inputs>
 Done check_keys(const Inputs& inputs) {
   for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
-    if (Done like = check_dtype(name, *given, "query", inputs.query); !like) return like;
+    if (Done same = check_same_dtype(name, *given, "query", inputs.query); !same) return same;
   }
   return std::monostate{};
 }

@@ -13,17 +13,11 @@
 #include "operators.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/block_table.h"
+#include "runtime/engine/operators/same_as.h"
 #include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 namespace {
-
-Done check_dtype(std::string_view name, const TensorDesc& given, const TensorDesc& key_cache) {
-  if (given.dtype == key_cache.dtype) return std::monostate{};
-  return refused(
-      fmt::format("{} is {}, and key_cache is {}", name, qgen::name(given.dtype), qgen::name(key_cache.dtype)),
-      "both must have the same dtype");
-}
 
 Done check_rows(int64_t rows, int64_t capacity) {
   if (rows <= capacity) return std::monostate{};
@@ -34,7 +28,7 @@ template <typename Inputs>
 Done check_dtypes(const Inputs& inputs) {
   for (const auto& [name, given] :
        {std::pair{"value_cache", &inputs.value_cache}, {"key", &inputs.key}, {"value", &inputs.value}}) {
-    if (Done same = check_dtype(name, *given, inputs.key_cache); !same) return same;
+    if (Done same = check_same_dtype(name, *given, "key_cache", inputs.key_cache); !same) return same;
   }
   return std::monostate{};
 }
@@ -102,9 +96,7 @@ Expected<Call> infer(const CacheWritePagedInputs<Described>& inputs, const Cache
 Expected<Call> infer(const CacheWriteQ8rsInputs<Described>& inputs, const CacheWriteQ8rsAttributes& attributes) {
   const TensorDesc &key_cache = inputs.key_cache, &value_cache = inputs.value_cache;
   const TensorDesc &key = inputs.key, &value = inputs.value;
-  if (value.dtype != key.dtype)
-    return refused(fmt::format("value is {}, and key is {}", name(value.dtype), name(key.dtype)),
-                   "both must have the same dtype");
+  if (Done same = check_same_dtype("value", value, "key", key); !same) return same.error();
   const int64_t batches = key_cache.shape[0], heads = key_cache.shape[1], capacity = key_cache.shape[2];
   const int64_t rows = key.shape[1];
   if (Done fits = check_rows(rows, capacity); !fits) return fits.error();

@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The Calls of specs/normalization: rows along the last dimension.
-#include <fmt/format.h>
-
 #include "layer_norm.h"
 #include "operators.h"
 #include "rms_norm.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/flush_subnormal.h"
+#include "runtime/engine/operators/same_as.h"
 #include "skip_norm.h"
 #include "softmax.h"
 #include "vocabulary/integer.h"
@@ -17,12 +16,6 @@ namespace qgen::generated::operators {
 namespace {
 
 uint32_t rows_of(const Shape& shape) { return u32(element_count(Shape(shape.begin(), shape.end() - 1))); }
-
-Done check_like_input(std::string_view operand, const std::optional<TensorDesc>& given, const TensorDesc& input) {
-  if (!given || given->dtype == input.dtype) return std::monostate{};
-  return refused(fmt::format("{} is {}, and input is {}", operand, name(given->dtype), name(input.dtype)),
-                 "both must have the same dtype");
-}
 
 // The numbers that all normalizations of rows have. A row may have no elements, or be past 32 bits if there are none.
 struct Rows {
@@ -42,11 +35,9 @@ Expected<Call> skip_norm_call(const auto& inputs, const auto& attributes, bool i
   const std::optional<TensorDesc> skip = inputs.skip;
   for (const auto& [operand, given] :
        {std::pair{"skip", &skip}, {"sum_bias", &inputs.sum_bias}, {"weight", &inputs.weight}, {"bias", &inputs.bias}}) {
-    if (Done like = check_like_input(operand, *given, input); !like) return like.error();
+    if (Done same = check_same_dtype(operand, *given, "input", input); !same) return same.error();
   }
-  if (skip->shape != input.shape)
-    return refused(fmt::format("skip is {}, and input is {}", to_text(skip->shape), to_text(input.shape)),
-                   "both must have the same shape");
+  if (Done same = check_same_shape("skip", *skip, "input", input); !same) return same.error();
   const TensorDesc output{input.dtype, input.shape};
   const Rows rows(input.shape);
   const skip_norm::Problem fields{
@@ -81,7 +72,7 @@ Expected<Call> infer(const LayerNormInputs<Described>& inputs, const LayerNormAt
   const TensorDesc& input = inputs.input;
   const TensorDesc output{input.dtype, input.shape};
   for (const auto& [operand, given] : {std::pair{"weight", &inputs.weight}, {"bias", &inputs.bias}}) {
-    if (Done like = check_like_input(operand, *given, input); !like) return like.error();
+    if (Done same = check_same_dtype(operand, *given, "input", input); !same) return same.error();
   }
   const Rows rows(input.shape);
   const layer_norm::Problem fields{
@@ -97,7 +88,7 @@ Expected<Call> infer(const LayerNormInputs<Described>& inputs, const LayerNormAt
 Expected<Call> infer(const RmsNormInputs<Described>& inputs, const RmsNormAttributes& attributes) {
   const TensorDesc& input = inputs.input;
   const TensorDesc output{input.dtype, input.shape};
-  if (Done like = check_like_input("weight", inputs.weight, input); !like) return like.error();
+  if (Done same = check_same_dtype("weight", inputs.weight, "input", input); !same) return same.error();
   const Rows rows(input.shape);
   const rms_norm::Problem fields{
       .rows_by_workgroups = rows.fields,

@@ -17,6 +17,7 @@
 #include "rms_norm_linear_q4gsw.h"
 #include "runtime/engine/operators/linear/rows.h"
 #include "runtime/engine/operators/mapping.h"
+#include "runtime/engine/operators/same_as.h"
 #include "runtime/engine/operators/weight_linear/checks.h"
 #include "vocabulary/integer.h"
 
@@ -70,9 +71,7 @@ Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::op
 Expected<Call> normalized(const RmsNormLinearQ4gswInputs<Described>& inputs,
                           const RmsNormLinearQ4gswAttributes& attributes) {
   const TensorDesc &hidden = inputs.hidden, &weight = inputs.weight;
-  if (inputs.skip->shape != hidden.shape)
-    return refused(fmt::format("skip is {}, and hidden is {}", to_text(inputs.skip->shape), to_text(hidden.shape)),
-                   "both must have the same shape");
+  if (Done same = check_same_shape("skip", inputs.skip, "hidden", hidden); !same) return same.error();
   const auto known =
       scaled_weight(kFourBits, rows_of(hidden.shape), weight, inputs.weight_scales, attributes.group_size);
   if (!known) return known.error();
