@@ -125,12 +125,19 @@ class SharedExecutor : public ::testing::Environment {
  private:
   static constexpr uint32_t kGuardBytes = 256;
   // Without llvmpipe's emulated int8 matrices of 8 x 8 x 8: a kernel with them takes seconds to compile, and each layer
-  // makes its own pipelines. conformance/ runs all of them on its cases.
+  // makes its own pipelines. conformance/ runs all of them on its cases. llvmpipe takes multiples of f16 matrices of
+  // 8 x 8 x 8. A sample has only 16 x 8 x 16 of them, because a kernel with 16 x 16 x 16 took 218 s to compile.
   static DeviceProfile profile_of(const Device& device) {
     DeviceProfile profile = device.profile();
-    if (profile.numbers.is_cpu)
-      std::erase_if(profile.flexible_cooperative_matrices,
-                    [](const CooperativeMatrixShape& shape) { return bytes(shape.a) == 1; });
+    if (!profile.numbers.is_cpu) return profile;
+    auto& flexible = profile.flexible_cooperative_matrices;
+    std::erase_if(flexible, [](const CooperativeMatrixShape& shape) { return bytes(shape.a) == 1; });
+    if (sampled_runs().sample.options().share == 1) return profile;
+    for (CooperativeMatrixShape shape : flexible) {
+      shape.m = shape.k = 16;
+      profile.cooperative_matrices.push_back(shape);
+    }
+    flexible.clear();
     return profile;
   }
   Expected<Executor> make(const Device& device) const {
