@@ -13,7 +13,9 @@
 #
 # scripts/test says which labels it runs. QGEN_TEST_SHARE and QGEN_TEST_SEED reach the tests through the environment.
 #
-# Of entries that take turns, scripts/test --more runs a third: the seed selects the label turn_0, turn_1 or turn_2.
+# Of entries that take turns, scripts/test --more runs a third: the seed selects the label turn_0, turn_1 or turn_2. An
+# entry with the label rests_0 runs in the other two turns. With sanitizers all entries take turns, wing by wing, and the
+# target qgen_turn_<n> builds the programs of one turn.
 #
 # The drivers are software: the system's llvmpipe (22.3.6 on Debian 12: no cooperative matrices) and the llvmpipe 26 of
 # scripts/setup, which has them. QGEN_TEST_DRIVERS=loader runs on whatever the Vulkan loader offers first instead.
@@ -24,6 +26,9 @@ include(QgenDrivers)
 # reads foreign files, and what uses memory of a device, has tests of its own.
 set(QGEN_TESTS_FOR_A_NIGHT fitting measure model program prune report runner runtime_program shipped_specs tuner tuner_faults watch)
 add_custom_target(qgen_night_tests)
+foreach(turn IN ITEMS 0 1 2)
+  add_custom_target(qgen_turn_${turn})
+endforeach()
 
 # Where GoogleTest leaves its counts; scripts/count_tests.py adds them up.
 set(QGEN_TEST_RESULTS "${PROJECT_BINARY_DIR}/test-results")
@@ -56,12 +61,45 @@ function(qgen_add_precompiled_test_headers)
   target_precompile_headers(qgen_test_precompiled PRIVATE ${QGEN_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
+# The turn, with sanitizers, of the tests of a source folder: the generator, models, or the engine.
+function(qgen_turn_of_folder turn folder)
+  set(number 2)
+  if(folder MATCHES "^(codegen|common|vocabulary)")
+    set(number 0)
+  elseif(folder MATCHES "^(runtime/models|runtime/c|examples/picture)")
+    set(number 1)
+  endif()
+  set(${turn} ${number} PARENT_SCOPE)
+endfunction()
+
+# qgen_run_in_turn_of(FOLDER TARGET...): with sanitizers, the turn of a folder builds these programs and runs their tests.
+function(qgen_run_in_turn_of folder)
+  qgen_turn_of_folder(turn "${folder}")
+  list(TRANSFORM QGEN_TESTS_FOR_A_NIGHT PREPEND test_ OUTPUT_VARIABLE of_a_night)
+  list(REMOVE_ITEM ARGN ${of_a_night})
+  foreach(target IN LISTS ARGN)
+    add_dependencies(qgen_turn_${turn} ${target})
+    set_property(GLOBAL APPEND PROPERTY QGEN_PROGRAMS_OF_TURN_${turn} ${target})
+  endforeach()
+endfunction()
+
 # qgen_register_test(NAME [ENVIRONMENT ...] COMMAND ...): one line of ctest's list.
 function(qgen_register_test name)
   cmake_parse_arguments(TEST "" "" "ENVIRONMENT;COMMAND;LABELS" ${ARGN})
   string(REGEX REPLACE "[.].*" "" program "${name}")
   if(QGEN_SANITIZE AND program IN_LIST QGEN_TESTS_FOR_A_NIGHT)
     list(APPEND TEST_LABELS night)
+  elseif(QGEN_SANITIZE)
+    set(of_command "${TEST_COMMAND}")
+    list(TRANSFORM of_command REPLACE "^\\$<TARGET_FILE:(.*)>$" "\\1")
+    foreach(turn IN ITEMS 0 1 2)
+      get_property(programs GLOBAL PROPERTY QGEN_PROGRAMS_OF_TURN_${turn})
+      foreach(word IN LISTS of_command)
+        if(word IN_LIST programs)
+          list(APPEND TEST_LABELS turn_${turn})
+        endif()
+      endforeach()
+    endforeach()
   endif()
   add_test(NAME ${name} COMMAND ${TEST_COMMAND})
   set(environment "GTEST_OUTPUT=xml:${QGEN_TEST_RESULTS}/${name}.xml" ${QGEN_TEST_ENVIRONMENT} ${TEST_ENVIRONMENT})
@@ -86,6 +124,17 @@ function(qgen_take_turns)
   foreach(entry IN LISTS ARGN)
     math(EXPR turn "${number} % 3")
     set_property(TEST ${entry} APPEND PROPERTY LABELS turn_${turn})
+    math(EXPR number "${number} + 1")
+  endforeach()
+endfunction()
+
+# qgen_rest_in_turns(ENTRY...): the same entries, where qgen_take_turns() gives an entry's counterpart the turn n, run in
+# the turns other than n.
+function(qgen_rest_in_turns)
+  set(number 0)
+  foreach(entry IN LISTS ARGN)
+    math(EXPR turn "${number} % 3")
+    set_property(TEST ${entry} APPEND PROPERTY LABELS rests_${turn})
     math(EXPR number "${number} + 1")
   endforeach()
 endfunction()
@@ -120,6 +169,7 @@ function(qgen_add_room_test name folder)
   if(NOT made)
     return()
   endif()
+  qgen_run_in_turn_of(${folder} test_${name})
   if(NOT QGEN_SANITIZE OR NOT ROOM_SANITIZED_SHARDS)
     qgen_register_test(${name} COMMAND test_${name} LABELS host)
     return()
@@ -134,6 +184,7 @@ endfunction()
 function(qgen_add_device_test name folder)
   qgen_make_test_program(made ${name} ${folder} ${ARGN})
   if(made)
+    qgen_run_in_turn_of(${folder} test_${name})
     target_link_libraries(test_${name} PRIVATE qgen_profiles)  # tests/support/device_test.h reads a mask
     qgen_register_on_drivers(${name} test_${name})
   endif()
@@ -193,7 +244,8 @@ function(qgen_register_kernel_entry entry name driver label)
     qgen_register_test(${entry} ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${TEST_ENVIRONMENT} COMMAND ${TEST_COMMAND})
   endif()
   # The slowest tests start first. With an empty cache, most of their time goes into llvmpipe's compiler.
-  set_tests_properties(${entry} PROPERTIES LABELS "${label}" COST 100)
+  set_property(TEST ${entry} APPEND PROPERTY LABELS ${label})
+  set_tests_properties(${entry} PROPERTIES COST 100)
   qgen_keep_on_one_core(${entry})
 endfunction()
 
@@ -202,8 +254,8 @@ endfunction()
 # as long to compile as ten others, for host code that other tests run too: then it is in the whole only, and no part of
 # the target `all`.
 #
-# The last driver has the most features. The shards of the sample on other drivers take turns: most of their time is the
-# driver's compiler.
+# The last driver has the most features. Most of the time is the drivers' compiler, so in a turn each shard of the sample
+# runs on one driver: a third of them on another, and the others on the last.
 function(qgen_add_kernel_test name folder)
   qgen_make_test_program(made ${name} ${folder} ${ARGN})
   set(labels sampled whole)
@@ -215,6 +267,7 @@ function(qgen_add_kernel_test name folder)
   list(GET drivers -1 last_driver)
   set(robust "")
   set(on_older "")
+  set(on_last "")
   foreach(driver IN LISTS drivers)
     foreach(label IN LISTS labels)
       string(TOUPPER ${label} prefix)
@@ -223,7 +276,9 @@ function(qgen_add_kernel_test name folder)
         qgen_register_kernel_entry(${name}.${driver}.${label}.${shard}of${shards} ${name} ${driver} ${label}
           ENVIRONMENT "QGEN_TEST_SHARD=${shard}/${shards}"
           COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
-        if(label STREQUAL "sampled" AND NOT driver STREQUAL last_driver)
+        if(label STREQUAL "sampled" AND driver STREQUAL last_driver)
+          list(APPEND on_last ${name}.${driver}.${label}.${shard}of${shards})
+        elseif(label STREQUAL "sampled")
           list(APPEND on_older ${name}.${driver}.${label}.${shard}of${shards})
         endif()
       endforeach()
@@ -239,7 +294,10 @@ function(qgen_add_kernel_test name folder)
     endif()
   endforeach()
   qgen_take_turns(${robust})
-  qgen_take_turns(${on_older})
+  if(on_older)
+    qgen_take_turns(${on_older})
+    qgen_rest_in_turns(${on_last})
+  endif()
 endfunction()
 
 # qgen_add_case_test(NAME FOLDER): qgen-run on the conformance cases of a folder, on each driver. Each entry is counted
@@ -255,6 +313,7 @@ function(qgen_add_case_test name folder)
   list(FILTER operators EXCLUDE REGEX "\\.")
   qgen_drivers_of_kernels(drivers)
   set(in_turns "")
+  set(in_bounds "")
   foreach(driver IN LISTS drivers)
     set(run ${QGEN_${driver}_WRAPPER} ${program})
     qgen_register_kernel_entry(${name}.${driver}.chosen ${name} ${driver} "" COMMAND ${run} "${folder}")
@@ -269,12 +328,14 @@ function(qgen_add_case_test name folder)
       qgen_register_kernel_entry(${name}.${driver}.whole.${operator} ${name} ${driver} whole
         COMMAND ${run} "${folder}/${operator}" --all-kernels)
       if(DEFINED QGEN_${driver}_BOUNDS)
+        list(APPEND in_bounds ${name}.${driver}.bounds.${operator})
         qgen_register_kernel_entry(${name}.${driver}.bounds.${operator} ${name}_in_bounds ${driver} more
           COMMAND ${run} "${folder}/${operator}")
       endif()
     endforeach()
   endforeach()
   qgen_take_turns(${in_turns})
+  qgen_take_turns(${in_bounds})
 endfunction()
 
 # qgen_add_masked_tests(CASES folder DEVICES name...): the tests of kernels and models, and the conformance cases, on
