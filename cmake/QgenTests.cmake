@@ -300,19 +300,24 @@ function(qgen_add_kernel_test name folder)
   endif()
 endfunction()
 
-# qgen_add_case_test(NAME FOLDER): qgen-run on the conformance cases of a folder, on each driver. Each entry is counted
+# qgen_add_case_test(NAME FOLDER LARGEST operator...): qgen-run on the conformance cases of a folder, on each driver. Each entry is counted
 # by its exit code:
 #
 #   NAME.<driver>.chosen              on the kernel that is chosen
 #   NAME.<driver>.sampled.<operator>  on a sample of kernels
 #   NAME.<driver>.bounds.<operator>   on the kernel that is chosen, with bounds checks on the device
 #   NAME.<driver>.whole.<operator>    on every kernel
+#
+# The sampled entries and those with bounds checks take turns. LARGEST are the operators whose samples take minutes: they
+# have turns of their own, so that no run has all of them.
 function(qgen_add_case_test name folder)
+  cmake_parse_arguments(CASES "" "" "LARGEST" ${ARGN})
   set(program $<TARGET_FILE:qgen-run> --cases)
   file(GLOB operators RELATIVE "${folder}" CONFIGURE_DEPENDS "${folder}/*")
   list(FILTER operators EXCLUDE REGEX "\\.")
   qgen_drivers_of_kernels(drivers)
   set(in_turns "")
+  set(largest "")
   set(in_bounds "")
   foreach(driver IN LISTS drivers)
     set(run ${QGEN_${driver}_WRAPPER} ${program})
@@ -322,7 +327,11 @@ function(qgen_add_case_test name folder)
     endif()
     foreach(operator IN LISTS operators)
       set(entry ${name}.${driver}.sampled.${operator})
-      list(APPEND in_turns ${entry})
+      if(operator IN_LIST CASES_LARGEST)
+        list(APPEND largest ${entry})
+      else()
+        list(APPEND in_turns ${entry})
+      endif()
       qgen_register_kernel_entry(${entry} ${name} ${driver} "sampled;more"
         COMMAND "${PROJECT_SOURCE_DIR}/tests/run_sampled.sh" ${run} "${folder}/${operator}")
       qgen_register_kernel_entry(${name}.${driver}.whole.${operator} ${name} ${driver} whole
@@ -334,8 +343,9 @@ function(qgen_add_case_test name folder)
       endif()
     endforeach()
   endforeach()
-  qgen_take_turns(${in_turns})
-  qgen_take_turns(${in_bounds})
+  foreach(entries IN ITEMS in_turns largest in_bounds)
+    qgen_take_turns(${${entries}})
+  endforeach()
 endfunction()
 
 # qgen_add_masked_tests(CASES folder DEVICES name...): the tests of kernels and models, and the conformance cases, on
