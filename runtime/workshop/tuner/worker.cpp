@@ -22,6 +22,7 @@
 #include "runtime/workshop/measure/timing.h"
 #include "runtime/workshop/runner/opened.h"
 #include "runtime/workshop/tuner/final_round.h"
+#include "runtime/workshop/tuner/host_threads.h"
 #include "runtime/workshop/tuner/roof.h"
 
 namespace qgen::tuner {
@@ -95,6 +96,7 @@ Done Worker::open_device() {
     if (!blob) return blob.error();
     *library = *std::move(blob);
   }
+  const std::set<pid_t> before = threads_of_process();
   // Earlier measurements do not guide which to measure.
   auto opened = runner::Opened::open(*library_, options_.device,
                                      {.is_guarded = true,
@@ -105,6 +107,7 @@ Done Worker::open_device() {
   if (!opened) return opened.error();
   opened_ = *std::move(opened);
   context_ = &opened_->context();
+  if (context_->profile.numbers.is_cpu) pin_apart(threads_since(before));
   for (const std::string& warning : opened_->warnings()) print_log("{}: warning: {}\n", program_.name, warning);
   auto made = Executor::create(opened_->device(), *shipped_library_, {.timeout_ms = options_.hang_ms});
   if (!made) return made.error();

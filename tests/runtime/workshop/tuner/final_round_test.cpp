@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <utility>
 
 namespace qgen::tuner {
@@ -123,61 +124,94 @@ TEST(FinalRound, GoesOnUntilItIsDecided) {
   EXPECT_EQ(next(open), std::vector({false, false})) << "in the second that is left no pass ends";
 }
 
-// Two tunings of a busy machine, at a simulated clock. Its load changes slowly, and most chains are interrupted. The
-// choices are nearly as fast as the best, and as each other, and the final round ends in time.
+struct SimulatedKernel {
+  size_t by_estimate;
+  double time;
+  // In this part of its chains its threads run one after the other, and it takes so many times as long.
+  double serial = 0, times_serial = 1;
+};
+
+// A final round of two seconds on a busy machine, at a simulated clock. Its load changes slowly, and most chains are
+// interrupted.
+std::vector<Finalist> busy_final_round(std::span<const SimulatedKernel> kernels, std::mt19937& random) {
+  constexpr double kWithinS = 2;
+  const auto between = [&](double least, double most) { return std::uniform_real_distribution(least, most)(random); };
+  double now_s = 0, load = 1;
+  std::vector<measure::Racer> racers;
+  std::vector<uint32_t> chains(kernels.size()), counted(kernels.size());
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    racers.push_back({.record =
+                          [&, i](uint32_t replays, uint32_t of_run) {
+                            chains[i] = replays, counted[i] = of_run;
+                            return Done(std::monostate{});
+                          },
+                      .run = [&, i]() -> Expected<std::vector<double>> {
+                        load = std::clamp(load * std::exp(between(-0.1, 0.1)), 1.0, 3.0);
+                        std::vector<double> samples;
+                        for (uint32_t chain = 0; chain < counted[i]; ++chain) {
+                          const double interrupted = between(0, 1) < 0.6 ? between(1.1, 6) : between(1, 1.05);
+                          const double serial = between(0, 1) < kernels[i].serial ? kernels[i].times_serial : 1;
+                          samples.push_back(500 * kernels[i].time * load * interrupted * serial);
+                          now_s += 1e-6 * chains[i] * samples.back();
+                        }
+                        return samples;
+                      }});
+  }
+  measure::SteadyClock clock;
+  const auto times = measure::race(
+      clock, racers, {.replays = 5 * kMostPasses, .chains = 5, .is_quick = true, .next_round = passes([&] {
+                                                                                   return kWithinS - now_s;
+                                                                                 })});
+  EXPECT_TRUE(times);
+  EXPECT_LE(now_s, 1.1 * kWithinS);
+  std::vector<Finalist> finalists;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    finalists.push_back({.id = std::to_string(i), .by_estimate = kernels[i].by_estimate, .us = times->device_us[i]});
+    finalists.back().rounds_us = times->rounds_us[i];
+  }
+  return finalists;
+}
+
+// Two tunings of a busy machine choose kernels that are nearly as fast as the best, and as each other.
 TEST(FinalRound, ChoosesWellOnABusyMachine) {
   constexpr size_t kTrials = 200;
-  constexpr double kWithinS = 2;
-  constexpr std::pair<size_t, double> kKernels[] = {{4, 1.0}, {2, 1.01}, {0, 1.08}, {9, 1.4}};  // by estimate; time
+  constexpr SimulatedKernel kKernels[] = {{4, 1.0}, {2, 1.01}, {0, 1.08}, {9, 1.4}};
   std::mt19937 random(7);
-  const auto between = [&](double least, double most) { return std::uniform_real_distribution(least, most)(random); };
-  const auto choice_us = [&](bool is_by_median) {
-    double now_s = 0, load = 1;
-    std::vector<measure::Racer> racers;
-    std::vector<uint32_t> chains(std::size(kKernels)), counted(std::size(kKernels));
-    for (size_t i = 0; i < std::size(kKernels); ++i) {
-      racers.push_back({.record =
-                            [&, i](uint32_t replays, uint32_t of_run) {
-                              chains[i] = replays, counted[i] = of_run;
-                              return Done(std::monostate{});
-                            },
-                        .run = [&, i]() -> Expected<std::vector<double>> {
-                          load = std::clamp(load * std::exp(between(-0.1, 0.1)), 1.0, 3.0);
-                          std::vector<double> samples;
-                          for (uint32_t chain = 0; chain < counted[i]; ++chain) {
-                            const double interrupted = between(0, 1) < 0.6 ? between(1.1, 6) : between(1, 1.05);
-                            samples.push_back(500 * kKernels[i].second * load * interrupted);
-                            now_s += 1e-6 * chains[i] * samples.back();
-                          }
-                          return samples;
-                        }});
-    }
-    measure::SteadyClock clock;
-    const auto times = measure::race(
-        clock, racers, {.replays = 5 * kMostPasses, .chains = 5, .is_quick = true, .next_round = passes([&] {
-                                                                                     return kWithinS - now_s;
-                                                                                   })});
-    EXPECT_TRUE(times);
-    EXPECT_LE(now_s, 1.1 * kWithinS);
-    std::vector<Finalist> finalists;
-    for (size_t i = 0; i < std::size(kKernels); ++i) {
-      finalists.push_back({.id = std::to_string(i), .by_estimate = kKernels[i].first, .us = times->device_us[i]});
-      finalists.back().rounds_us = times->rounds_us[i];
-    }
+  const auto time_of_choice = [&](bool is_by_median) {
+    std::vector<Finalist> finalists = busy_final_round(kKernels, random);
     const auto by_median = std::ranges::min_element(finalists, {}, [](const Finalist& f) { return f.us.median; });
     const size_t place = is_by_median ? static_cast<size_t>(by_median - finalists.begin()) : settle(finalists).choice;
-    return kKernels[place].second;
+    return kKernels[place].time;
   };
   for (const bool is_by_median : {false, true}) {
     size_t fast = 0, same = 0;
     for (size_t trial = 0; trial < kTrials; ++trial) {
-      const double one = choice_us(is_by_median), other = choice_us(is_by_median);
+      const double one = time_of_choice(is_by_median), other = time_of_choice(is_by_median);
       fast += one <= 1.03 ? 1 : 0;
       same += std::max(one, other) <= 1.03 * std::min(one, other) ? 1 : 0;
     }
     if (is_by_median) EXPECT_LT(same, kTrials * 90 / 100) << "the test tells the two apart";
     else EXPECT_GE(std::min(fast, same), kTrials * 95 / 100);
   }
+}
+
+// A kernel of two threads takes half the time of the same kernel in one thread, if both threads run at once. A final
+// round finds it if some of its chains do. If none does, nothing tells the two apart: host_threads.h is there for that.
+TEST(FinalRound, FindsAKernelOfTwoThreadsIfSomeOfItsChainsRunAtOnce) {
+  constexpr size_t kTrials = 200;
+  std::mt19937 random(11);
+  const auto found = [&](double serial) {
+    const SimulatedKernel kernels[] = {{0, 1.0}, {1, 0.55, serial, 1.8}};
+    size_t found = 0;
+    for (size_t trial = 0; trial < kTrials; ++trial) {
+      std::vector<Finalist> finalists = busy_final_round(kernels, random);
+      found += settle(finalists).choice;
+    }
+    return found;
+  };
+  EXPECT_EQ(found(0), kTrials);
+  EXPECT_GE(found(0.6), kTrials * 98 / 100);
+  EXPECT_LT(found(1), kTrials * 50 / 100);
 }
 
 }  // namespace
