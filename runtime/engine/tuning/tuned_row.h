@@ -22,7 +22,7 @@ struct TunedRow {
   std::string kernel;           // Choice::id
   uint64_t digest = 0;          // digest_of() of the choice: of the SPIR-V that was measured
   double us = 0;                // the median
-  double low_us = 0;            // a tenth of the samples is below
+  double low_us = 0;            // at most a tenth of the samples is below
   double high_us = 0;           // a tenth is above
   std::string date;             // of the measurement, UTC: "2026-11-23"
   std::string statistics = {};  // the driver's report on its pipelines, a JSON object for each launch; empty: none

@@ -35,10 +35,6 @@ uint32_t counted_of(const TimingOptions& options, double chain_us) {
 
 uint32_t rounds_of(const TimingOptions& options) { return (options.replays + options.chains - 1) / options.chains; }
 
-double at_share(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
-
 class Race {
  public:
   Race(const TimingOptions& options, size_t racers) : options_(options), racers_(racers), best_us_(options.best_us) {}
@@ -147,8 +143,8 @@ Expected<std::vector<std::vector<double>>> Race::round(size_t index, const std::
 Spread spread_of(std::vector<double> samples) {
   if (samples.empty()) return {};
   std::ranges::sort(samples);
-  return {at_share(samples, 0.5), at_share(samples, 0.1), at_share(samples, 0.9),
-          static_cast<uint32_t>(samples.size())};
+  const size_t last = samples.size() - 1;
+  return {samples[(last + 1) / 2], samples[last / 10], samples[(9 * last + 5) / 10], static_cast<uint32_t>(last + 1)};
 }
 
 size_t turns_of(const TimingOptions& options, size_t contestants) {

@@ -19,8 +19,10 @@ namespace qgen::measure {
 
 struct Spread {  // of microseconds
   double median = 0;
-  double low = 0, high = 0;  // a tenth is below, a tenth above
-  uint32_t samples = 0;      // 1: a first look, and no round
+  // A tenth is above the high. At most a tenth is below the low, so it is the least of ten: other programs interrupt
+  // most runs on a busy machine.
+  double low = 0, high = 0;
+  uint32_t samples = 0;  // 1: a first look, and no round
 };
 Spread spread_of(std::vector<double> samples);
 

@@ -192,6 +192,8 @@ TEST(Spread, IsMedianAndTenths) {
   EXPECT_EQ(spread.low, 10);
   EXPECT_EQ(spread.high, 90);
   EXPECT_EQ(spread_of({7}).low, 7);
+  EXPECT_EQ(spread_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).low, 1);
+  EXPECT_EQ(spread_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).low, 2);
   EXPECT_EQ(spread_of({}).median, 0);
 }
 
