@@ -8,6 +8,7 @@
 #include <charconv>
 #include <filesystem>
 #include <iterator>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -15,14 +16,21 @@
 namespace qgen::tuner {
 namespace {
 
-std::vector<int> allowed_processors() {
+std::vector<size_t> allowed_processors() {
   cpu_set_t allowed;
-  std::vector<int> processors;
+  std::vector<size_t> processors;
   if (::sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return processors;
-  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+  for (size_t processor = 0; processor < CPU_SETSIZE; ++processor) {
     if (CPU_ISSET(processor, &allowed)) processors.push_back(processor);
   }
   return processors;
+}
+
+void allow(pid_t thread, std::span<const size_t> processors) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  for (const size_t processor : processors) CPU_SET(processor, &allowed);
+  ::sched_setaffinity(thread, sizeof(allowed), &allowed);
 }
 
 }  // namespace
@@ -46,16 +54,17 @@ std::set<pid_t> threads_since(const std::set<pid_t>& before) {
   return since;
 }
 
-void pin_apart(const std::set<pid_t>& threads) {
-  const std::vector<int> processors = allowed_processors();
+PinnedApart::PinnedApart(const std::set<pid_t>& threads) : threads_(threads) {
+  const std::vector<size_t> processors = allowed_processors();
   if (processors.empty()) return;
   size_t place = 0;
-  for (const pid_t thread : threads) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<size_t>(processors[place++ % processors.size()]), &one);
-    ::sched_setaffinity(thread, sizeof(one), &one);
-  }
+  for (const pid_t thread : threads) allow(thread, std::span(&processors[place++ % processors.size()], 1));
+}
+
+PinnedApart::~PinnedApart() {
+  const std::vector<size_t> processors = allowed_processors();
+  if (processors.empty()) return;
+  for (const pid_t thread : threads_) allow(thread, processors);
 }
 
 }  // namespace qgen::tuner

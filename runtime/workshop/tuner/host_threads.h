@@ -11,7 +11,10 @@
 //
 //   const std::set<pid_t> before = threads_of_process();
 //   ... open a device ...
-//   pin_apart(threads_since(before));
+//   const std::set<pid_t> threads = threads_since(before);
+//   const PinnedApart pinned(threads);  // while kernels are timed
+//
+// A pinned thread waits for its processor also where another one is free. So nothing else is pinned.
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +27,18 @@ namespace qgen::tuner {
 std::set<pid_t> threads_of_process();
 std::set<pid_t> threads_since(const std::set<pid_t>& before);
 
-// Each runs on one of the processors that the calling thread may use: the first on the first, and so on, in turn. So the
-// threads of a pool, which were started in a row, have different ones. What cannot be pinned runs as before.
-void pin_apart(const std::set<pid_t>& threads);
+// As long as this lives, each thread runs on one of the processors that the calling thread may use: the first on the
+// first, and so on, in turn. So the threads of a pool, which were started in a row, have different ones. Afterwards each
+// runs on all of these. What cannot be pinned runs as before.
+class PinnedApart {
+ public:
+  explicit PinnedApart(const std::set<pid_t>& threads);
+  PinnedApart(const PinnedApart&) = delete;
+  PinnedApart& operator=(const PinnedApart&) = delete;
+  ~PinnedApart();
+
+ private:
+  const std::set<pid_t>& threads_;
+};
 
 }  // namespace qgen::tuner

@@ -80,7 +80,8 @@ class Worker {
   const WorkerOptions& options_;
   std::optional<KernelLibrary> library_, shipped_library_;
   std::unique_ptr<runner::Opened> opened_;
-  Context* context_ = nullptr;  // of opened_
+  std::set<pid_t> host_threads_;  // of a driver that computes on the host
+  Context* context_ = nullptr;    // of opened_
   std::optional<Executor> shipped_executor_;
   std::optional<Context> shipped_;
   measure::SteadyClock clock_;
@@ -107,7 +108,7 @@ Done Worker::open_device() {
   if (!opened) return opened.error();
   opened_ = *std::move(opened);
   context_ = &opened_->context();
-  if (context_->profile.numbers.is_cpu) pin_apart(threads_since(before));
+  if (context_->profile.numbers.is_cpu) host_threads_ = threads_since(before);
   for (const std::string& warning : opened_->warnings()) print_log("{}: warning: {}\n", program_.name, warning);
   auto made = Executor::create(opened_->device(), *shipped_library_, {.timeout_ms = options_.hang_ms});
   if (!made) return made.error();
@@ -291,6 +292,7 @@ Done Worker::time(const Ids& ids, const measure::TimingOptions& how) {
   measure::TimingOptions options = how;
   options.on_turn = [](size_t done, size_t all) { say({{"of", {done, all}}}); };
   options.on_turn(0, measure::turns_of(options, contestants.size()));
+  const PinnedApart pinned(host_threads_);
   const auto times = measure::time_together(clock_, contestants, options);
   if (!times) {
     say({{"fault", times.error().message}});

@@ -34,14 +34,20 @@ TEST(HostThreads, OfAPoolAreOnDifferentProcessors) {
   for (size_t i = 0; i < 2 * all.size(); ++i) pool.emplace_back([ended] { ended.wait(); });
   const std::set<pid_t> started = threads_since(before);
   EXPECT_EQ(started.size(), pool.size());
-  pin_apart(started);
-  size_t place = 0;
-  for (const pid_t thread : started) EXPECT_EQ(processors_of(thread), std::vector{all[place++ % all.size()]});
-  EXPECT_EQ(processors_of(0), all) << "the others, and threads that they start, run anywhere";
+  {
+    const PinnedApart pinned(started);
+    size_t place = 0;
+    for (const pid_t thread : started) EXPECT_EQ(processors_of(thread), std::vector{all[place++ % all.size()]});
+    EXPECT_EQ(processors_of(0), all) << "the others, and threads that they start, run anywhere";
+  }
+  for (const pid_t thread : started) EXPECT_EQ(processors_of(thread), all);
   end.set_value();
 }
 
-TEST(HostThreads, ThatHaveEndedAreLeftOut) { pin_apart({0x3fffffff}); }
+TEST(HostThreads, ThatHaveEndedAreLeftOut) {
+  const std::set<pid_t> ended = {0x3fffffff};
+  const PinnedApart pinned(ended);
+}
 
 }  // namespace
 }  // namespace qgen::tuner
