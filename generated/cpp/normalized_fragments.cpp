@@ -45,6 +45,7 @@ enum class Name : uint16_t {
   blocks_m,
   blocks_n,
   turns,
+  at_once,
   skip_last,
   m,
   n,
@@ -77,6 +78,7 @@ constexpr auto kNames = table::names<kFields>({
   {"blocks.m", {}},
   {"blocks.n", {}},
   {"turns", {}},
+  {"at_once", {}},
   {"skip_last", {}},
 });
 
@@ -94,15 +96,16 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::blocks_m: return scope.specialization[1];
     case Name::blocks_n: return scope.specialization[2];
     case Name::turns: return scope.specialization[3];
-    case Name::skip_last: return scope.specialization[4];
+    case Name::at_once: return scope.specialization[4];
+    case Name::skip_last: return scope.specialization[5];
     default: break;
   }
-  return table::value_behind_own(name - 12, kFields, scope);
+  return table::value_behind_own(name - 13, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
   return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3],
-      scope.specialization[4]};
+      scope.specialization[4], scope.specialization[5]};
 }
 
 constexpr ConditionInfo kConditions[] = {
@@ -112,7 +115,9 @@ constexpr ConditionInfo kConditions[] = {
   {"k <= 8192", table::kNamesOf<Name::k>},
   {"group_size % (512 / weight_bits) == 0 or groups <= 1",
       table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
-  {"team.workgroup * blocks.m * 16 + team.workgroup + choose(k <= 4096, 8192, 16384) <= device.shared_memory_bytes",
+  {"at_once == 1 or groups % 4 == 0 and group_size == 512 / weight_bits",
+      table::kNamesOf<Name::at_once, Name::group_size, Name::groups, Name::weight_bits>},
+  {"team.workgroup * blocks.m * 2 + team.workgroup + choose(k <= 4096, 8192, 16384) <= device.shared_memory_bytes",
       table::kNamesOf<Name::team_workgroup, Name::blocks_m, Name::k,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
@@ -129,7 +134,9 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.product.k) % block_k == 0,
       Integer(problem.product.k) <= 8192,
       Integer(problem.weight_groups.group_size) % block_k == 0 || Integer(problem.weight_groups.groups) <= 1,
-      Integer(specialization.team_workgroup) * Integer(specialization.blocks_m) * 16
+      Integer(specialization.at_once) == 1
+          || (Integer(problem.weight_groups.groups) % 4 == 0 && Integer(problem.weight_groups.group_size) == block_k),
+      Integer(specialization.team_workgroup) * Integer(specialization.blocks_m) * 2
           + Integer(specialization.team_workgroup) + row_bytes <= Integer(device.shared_memory_bytes),
   });
 }
@@ -146,14 +153,22 @@ int first_failing_device(const SelectionScope& scope) {
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {"team.workgroup", "blocks.m", "blocks.n", "turns", "skip_last"};
+constexpr std::string_view kSpecializationNames[] = {
+  "team.workgroup", "blocks.m", "blocks.n", "turns", "at_once", "skip_last",
+};
 constexpr uint32_t kSpecializations[] = {
-  256, 1, 1, 1, 0,
-  256, 1, 1, 2, 0,
-  256, 1, 1, 4, 0,
-  256, 2, 1, 1, 0,
-  256, 2, 1, 2, 0,
-  256, 2, 1, 4, 0,
+  256, 1, 1, 1, 1, 0,
+  256, 1, 1, 1, 4, 0,
+  256, 1, 1, 2, 1, 0,
+  256, 1, 1, 2, 4, 0,
+  256, 1, 1, 4, 1, 0,
+  256, 1, 1, 4, 4, 0,
+  256, 2, 1, 1, 1, 0,
+  256, 2, 1, 1, 4, 0,
+  256, 2, 1, 2, 1, 0,
+  256, 2, 1, 2, 4, 0,
+  256, 2, 1, 4, 1, 0,
+  256, 2, 1, 4, 4, 0,
 };
 
 void constants(const SelectionScope& scope, uint32_t* values) {
@@ -188,9 +203,10 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "normalized_fragments.wave_us", "normalized_fragments.bits_us", "normalized_fragments.read_factor",
-  "normalized_fragments.unpack_ops", "normalized_fragments.row_ops", "normalized_fragments.idle_share",
+  "normalized_fragments.unpack_ops", "normalized_fragments.row_ops", "normalized_fragments.four_ops",
+  "normalized_fragments.round_us", "normalized_fragments.idle_share",
 };
-constexpr double kFitValues[] = {0.85, 1.9, 1.07, 9, 2, 0.2};
+constexpr double kFitValues[] = {0.85, 1.9, 1.07, 9, 2, 8, 0.3, 0.2};
 
 struct Fit {
   double wave_us;  // us: to normalize the row, to start and to end
@@ -198,11 +214,13 @@ struct Fit {
   double read_factor;  // factor: time to read the weight, relative to a copy of as many bytes
   double unpack_ops;  // operations: to make a half of a weight
   double row_ops;  // operations: for a weight and the row, with one matrix of weights
+  double four_ops;  // operations: in place of unpack_ops and row_ops, four blocks at once
+  double round_us;  // us: that a wave waits for four blocks at once, for each matrix of them
   double idle_share;  // factor: of the work that idle places could have done
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -214,17 +232,21 @@ Real cost(const SelectionScope& scope) {
   const Integer tiles = ceil_div(Integer(problem.product.n), 16 * Integer(specialization.blocks_m));
   const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
   const Integer resident = Integer(device.compute_units)
-      * choose(Integer(specialization.blocks_m) == 1, Integer(3), Integer(2));
+      * choose(Integer(specialization.blocks_m) == 2, 2,
+      choose(Integer(specialization.at_once) == 4, Integer(4), Integer(3)));
   const Integer waves = ceil_div(ceil_div(tiles, Integer(specialization.turns)), resident);
   const Real work_us = max(Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
       / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor),
       Integer(problem.product.n) * Integer(problem.product.k)
-      * (Real(fit.unpack_ops) + Real(fit.row_ops) / Integer(specialization.blocks_m)) / Real(device.f32_ops_per_us));
+      * choose(Integer(specialization.at_once) == 4, Real(fit.four_ops),
+      Real(fit.unpack_ops) + Real(fit.row_ops) / Integer(specialization.blocks_m)) / Real(device.f32_ops_per_us));
   const Real idle_factor = 1
       + Real(fit.idle_share) * (waves * Integer(specialization.turns) * resident * Real(1.0) / max(1, tiles) - 1);
   return Real(device.launch_us)
       + cpu_factor
-      * (waves * (Real(fit.wave_us) + choose(parameters.halves == Halves::bits, Real(fit.bits_us), 0))
+      * (waves
+      * (Real(fit.wave_us) + choose(parameters.halves == Halves::bits, Real(fit.bits_us), 0)
+      + choose(Integer(specialization.at_once) == 4, Real(fit.round_us) * Integer(specialization.blocks_m), 0))
       + work_us * idle_factor);
 }
 
@@ -240,32 +262,32 @@ constexpr BindingInfo bindings_ae82ba9e[] = {
   table::buffer(7, Operand::sum, Access::write),
 };
 constexpr BlockField push_constants_0f169507[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 44}};
-constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_ec731a45 = {
+constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
+constexpr InterfaceInfo binds_2a6f6597 = {
     .bindings = bindings_ae82ba9e,
     .push_constants = push_constants_0f169507,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
+    .specialization = slots_f597f04b,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
-constexpr uint32_t shared_bytes_70cb29b0[] = {4368, 4368, 4368, 8464, 8464, 8464};
-constexpr FeatureMask needs_1a65f7ef = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::subgroup_arithmetic)
-    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr uint32_t shared_bytes_0788b06f[] = {784, 784, 784, 784, 784, 784, 1296, 1296, 1296, 1296, 1296, 1296};
 constexpr FeatureMask needs_970ebb21 = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
     | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::subgroup_arithmetic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix) | bit(Feature::float16_denormals);
+constexpr FeatureMask needs_1a65f7ef = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::subgroup_arithmetic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 enum Interface : uint16_t {
-  uses_3ab0efe7,
-  uses_f402e7d7,
+  uses_ebb92b0a,
+  uses_fd4608fc,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ec731a45, workgroup_d4b360f5, shared_bytes_70cb29b0, needs_1a65f7ef, matrices_of_rows_6c35bfeb},  // uses_3ab0efe7
-  {&binds_ec731a45, workgroup_d4b360f5, shared_bytes_70cb29b0, needs_970ebb21, matrices_of_rows_6c35bfeb},  // uses_f402e7d7
+  {&binds_2a6f6597, workgroup_d4b360f5, shared_bytes_0788b06f, needs_970ebb21, matrices_of_rows_6c35bfeb},  // uses_ebb92b0a
+  {&binds_2a6f6597, workgroup_d4b360f5, shared_bytes_0788b06f, needs_1a65f7ef, matrices_of_rows_6c35bfeb},  // uses_fd4608fc
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -274,9 +296,9 @@ constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
     {"normalized_fragments.m16n8k16.f16.f16.weight_q4_rows.bits", {16, 8, 16, f16, f16, weight_q4_rows, Halves::bits},
-        uses_3ab0efe7},
+        uses_fd4608fc},
     {"normalized_fragments.m16n8k16.f16.f16.weight_q4_rows.native",
-        {16, 8, 16, f16, f16, weight_q4_rows, Halves::native}, uses_f402e7d7},
+        {16, 8, 16, f16, f16, weight_q4_rows, Halves::native}, uses_ebb92b0a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -89,6 +89,7 @@ struct Specialization {
   uint32_t blocks_m = 1;
   uint32_t blocks_n = 1;
   uint32_t turns = 1;
+  uint32_t at_once = 1;
   uint32_t skip_last = 0;
 };
 

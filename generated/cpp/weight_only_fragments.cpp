@@ -38,7 +38,8 @@ enum class Name : uint16_t {
   blocks_m,
   blocks_n,
   skip_last,
-  staged,
+  row_staged,
+  row_at_once,
   m,
   n,
   k,
@@ -61,7 +62,8 @@ constexpr auto kNames = table::names<kFields>({
   {"blocks.m", {}},
   {"blocks.n", {}},
   {"skip_last", {}},
-  {"staged", {}},
+  {"row.staged", {}},
+  {"row.at_once", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -77,15 +79,16 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::blocks_m: return scope.specialization[1];
     case Name::blocks_n: return scope.specialization[2];
     case Name::skip_last: return scope.specialization[3];
-    case Name::staged: return scope.specialization[4];
+    case Name::row_staged: return scope.specialization[4];
+    case Name::row_at_once: return scope.specialization[5];
     default: break;
   }
-  return table::value_behind_own(name - 11, kFields, scope);
+  return table::value_behind_own(name - 12, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
   return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3],
-      scope.specialization[4]};
+      scope.specialization[4], scope.specialization[5]};
 }
 
 constexpr ConditionInfo kConditions[] = {
@@ -96,11 +99,13 @@ constexpr ConditionInfo kConditions[] = {
   {"k <= 524288 or groups <= 1", table::kNamesOf<Name::k, Name::groups>},
   {"m <= 32", table::kNamesOf<Name::m>},
   {"blocks.n == 1 or m > 8", table::kNamesOf<Name::blocks_n, Name::m>},
-  {"staged == 0 or m == 1 and k <= 16384", table::kNamesOf<Name::staged, Name::m, Name::k>},
-  {"staged == 0 or team.workgroup * blocks.m * 16 + choose(k <= 4096, 8192, choose(k <= 8192, 16384, 32768)) <= "
+  {"row.staged == 0 or m == 1 and k <= 16384", table::kNamesOf<Name::row_staged, Name::m, Name::k>},
+  {"row.staged == 0 or team.workgroup * blocks.m * 2 + choose(k <= 4096, 8192, choose(k <= 8192, 16384, 32768)) <= "
       "device.shared_memory_bytes",
-      table::kNamesOf<Name::team_workgroup, Name::blocks_m, Name::staged, Name::k,
+      table::kNamesOf<Name::team_workgroup, Name::blocks_m, Name::row_staged, Name::k,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
+  {"row.at_once == 1 or groups % 4 == 0 and group_size == 512 / weight_bits and skip_last == 0 and k <= 8192",
+      table::kNamesOf<Name::skip_last, Name::row_at_once, Name::k, Name::group_size, Name::groups, Name::weight_bits>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -117,10 +122,14 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.product.k) <= 524288 || Integer(problem.weight_groups.groups) <= 1,
       Integer(problem.product.m) <= 32,
       Integer(specialization.blocks_n) == 1 || Integer(problem.product.m) > 8,
-      Integer(specialization.staged) == 0 || (Integer(problem.product.m) == 1 && Integer(problem.product.k) <= 16384),
-      Integer(specialization.staged) == 0
-          || Integer(specialization.team_workgroup) * Integer(specialization.blocks_m) * 16 + row_bytes
+      Integer(specialization.row_staged) == 0
+          || (Integer(problem.product.m) == 1 && Integer(problem.product.k) <= 16384),
+      Integer(specialization.row_staged) == 0
+          || Integer(specialization.team_workgroup) * Integer(specialization.blocks_m) * 2 + row_bytes
           <= Integer(device.shared_memory_bytes),
+      Integer(specialization.row_at_once) == 1
+          || (Integer(problem.weight_groups.groups) % 4 == 0 && Integer(problem.weight_groups.group_size) == block_k
+          && Integer(specialization.skip_last) == 0 && Integer(problem.product.k) <= 8192),
   });
 }
 
@@ -144,44 +153,64 @@ int first_failing_device(const SelectionScope& scope) {
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {"team.workgroup", "blocks.m", "blocks.n", "skip_last", "staged"};
+constexpr std::string_view kSpecializationNames[] = {
+  "team.workgroup", "blocks.m", "blocks.n", "skip_last", "row.staged", "row.at_once",
+};
 constexpr uint32_t kSpecializations[] = {
-  128, 1, 1, 0, 0,
-  128, 1, 1, 0, 1,
-  128, 1, 1, 1, 0,
-  128, 1, 1, 1, 1,
-  128, 2, 1, 0, 0,
-  128, 2, 1, 0, 1,
-  128, 2, 1, 1, 0,
-  128, 2, 1, 1, 1,
-  128, 1, 2, 0, 0,
-  128, 1, 2, 0, 1,
-  128, 1, 2, 1, 0,
-  128, 1, 2, 1, 1,
-  256, 1, 1, 0, 0,
-  256, 1, 1, 0, 1,
-  256, 1, 1, 1, 0,
-  256, 1, 1, 1, 1,
-  256, 2, 1, 0, 0,
-  256, 2, 1, 0, 1,
-  256, 2, 1, 1, 0,
-  256, 2, 1, 1, 1,
-  256, 1, 2, 0, 0,
-  256, 1, 2, 0, 1,
-  256, 1, 2, 1, 0,
-  256, 1, 2, 1, 1,
-  512, 1, 1, 0, 0,
-  512, 1, 1, 0, 1,
-  512, 1, 1, 1, 0,
-  512, 1, 1, 1, 1,
-  512, 2, 1, 0, 0,
-  512, 2, 1, 0, 1,
-  512, 2, 1, 1, 0,
-  512, 2, 1, 1, 1,
-  512, 1, 2, 0, 0,
-  512, 1, 2, 0, 1,
-  512, 1, 2, 1, 0,
-  512, 1, 2, 1, 1,
+  128, 1, 1, 0, 0, 1,
+  128, 1, 1, 0, 1, 1,
+  128, 1, 1, 0, 1, 4,
+  128, 1, 1, 1, 0, 1,
+  128, 1, 1, 1, 1, 1,
+  128, 1, 1, 1, 1, 4,
+  128, 2, 1, 0, 0, 1,
+  128, 2, 1, 0, 1, 1,
+  128, 2, 1, 0, 1, 4,
+  128, 2, 1, 1, 0, 1,
+  128, 2, 1, 1, 1, 1,
+  128, 2, 1, 1, 1, 4,
+  128, 1, 2, 0, 0, 1,
+  128, 1, 2, 0, 1, 1,
+  128, 1, 2, 0, 1, 4,
+  128, 1, 2, 1, 0, 1,
+  128, 1, 2, 1, 1, 1,
+  128, 1, 2, 1, 1, 4,
+  256, 1, 1, 0, 0, 1,
+  256, 1, 1, 0, 1, 1,
+  256, 1, 1, 0, 1, 4,
+  256, 1, 1, 1, 0, 1,
+  256, 1, 1, 1, 1, 1,
+  256, 1, 1, 1, 1, 4,
+  256, 2, 1, 0, 0, 1,
+  256, 2, 1, 0, 1, 1,
+  256, 2, 1, 0, 1, 4,
+  256, 2, 1, 1, 0, 1,
+  256, 2, 1, 1, 1, 1,
+  256, 2, 1, 1, 1, 4,
+  256, 1, 2, 0, 0, 1,
+  256, 1, 2, 0, 1, 1,
+  256, 1, 2, 0, 1, 4,
+  256, 1, 2, 1, 0, 1,
+  256, 1, 2, 1, 1, 1,
+  256, 1, 2, 1, 1, 4,
+  512, 1, 1, 0, 0, 1,
+  512, 1, 1, 0, 1, 1,
+  512, 1, 1, 0, 1, 4,
+  512, 1, 1, 1, 0, 1,
+  512, 1, 1, 1, 1, 1,
+  512, 1, 1, 1, 1, 4,
+  512, 2, 1, 0, 0, 1,
+  512, 2, 1, 0, 1, 1,
+  512, 2, 1, 0, 1, 4,
+  512, 2, 1, 1, 0, 1,
+  512, 2, 1, 1, 1, 1,
+  512, 2, 1, 1, 1, 4,
+  512, 1, 2, 0, 0, 1,
+  512, 1, 2, 0, 1, 1,
+  512, 1, 2, 0, 1, 4,
+  512, 1, 2, 1, 0, 1,
+  512, 1, 2, 1, 1, 1,
+  512, 1, 2, 1, 1, 4,
 };
 
 void constants(const SelectionScope& scope, uint32_t* values) {
@@ -217,9 +246,9 @@ constexpr std::string_view kFitNames[] = {
   "weight_only_fragments.begin_us", "weight_only_fragments.read_factor", "weight_only_fragments.unpack_ops",
   "weight_only_fragments.row_ops", "weight_only_fragments.block_us", "weight_only_fragments.late_blocks",
   "weight_only_fragments.branch_wait", "weight_only_fragments.staged_ops", "weight_only_fragments.stage_us",
-  "weight_only_fragments.subgroup_ops",
+  "weight_only_fragments.four_ops", "weight_only_fragments.round_us", "weight_only_fragments.subgroup_ops",
 };
-constexpr double kFitValues[] = {1.61, 1.07, 8.86, 5.4, 0.173, 0.297, 1.73, 1.17, 0.0605, 9530};
+constexpr double kFitValues[] = {1.61, 1.07, 8.86, 5.4, 0.173, 0.297, 1.73, 1.17, 0.0605, 6, 0.3, 9530};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last
@@ -231,11 +260,14 @@ struct Fit {
   double branch_wait;  // factor: times as long as a block waits, if a branch decides about its fetch
   double staged_ops;  // operations: in place of row_ops, for a staged row
   double stage_us;  // us: to stage a row
+  double four_ops;  // operations: in place of unpack_ops and row_ops, four blocks at once
+  double round_us;  // us: that a wave of workgroups waits for four blocks, for each matrix of them
   double subgroup_ops;  // operations: to start and end a subgroup
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
+      values[10], values[11]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -246,21 +278,31 @@ Real cost(const SelectionScope& scope) {
   const Integer block_k = 512 / Integer(problem.weight_bits);
   const Integer tiles = ceil_div(Integer(problem.product.n), 16 * Integer(specialization.blocks_m))
       * ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n));
+  const Integer row_bytes = choose(Integer(problem.product.k) <= 4096, 8192,
+      choose(Integer(problem.product.k) <= 8192, Integer(16384), Integer(32768)));
   const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
   const Integer subgroups = tiles * Integer(specialization.team_workgroup) / 32;
   const Real read_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
       / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
   const Real unpack_us = ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n))
       * Integer(problem.product.n) * Integer(problem.product.k)
-      * (Real(fit.unpack_ops)
-      + choose(Integer(specialization.staged) == 1, Real(fit.staged_ops), Real(fit.row_ops))
+      * choose(Integer(specialization.row_at_once) == 4, Real(fit.four_ops),
+      Real(fit.unpack_ops)
+      + choose(Integer(specialization.row_staged) == 1, Real(fit.staged_ops), Real(fit.row_ops))
       * Integer(specialization.blocks_n) / Integer(specialization.blocks_m)) / Real(device.f32_ops_per_us);
-  const Real turns_us = (ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
+  const Integer resident = max(1,
+      min(Integer(device.shared_memory_bytes) / (row_bytes + 1024),
+      1024 / Integer(specialization.team_workgroup) / Integer(specialization.blocks_m)));
+  const Integer waves = ceil_div(tiles, resident * Integer(device.compute_units));
+  const Real turns_us = choose(Integer(specialization.row_at_once) == 4,
+      waves * ceil_div(Integer(problem.product.k), 4 * block_k * Integer(specialization.team_workgroup) / 32)
+      * Real(fit.round_us) * Integer(specialization.blocks_m),
+      (ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
       + choose(Integer(specialization.skip_last) == 1, 0, Real(fit.late_blocks))) * Real(fit.block_us)
-      * choose(Integer(specialization.skip_last) == 1, Real(fit.branch_wait), 1)
+      * choose(Integer(specialization.skip_last) == 1, Real(fit.branch_wait), 1))
       + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
   return Real(device.launch_us) + Real(fit.begin_us)
-      + choose(Integer(specialization.staged) == 1, Real(fit.stage_us), 0)
+      + choose(Integer(specialization.row_staged) == 1, Real(fit.stage_us), 0)
       + cpu_factor * (max(read_us, unpack_us) + turns_us);
 }
 
@@ -273,35 +315,38 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(4, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_b227b018[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 32}};
-constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_1edd3728 = {
+constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
+constexpr InterfaceInfo binds_dbff44b1 = {
     .bindings = bindings_6e65edc4,
     .push_constants = push_constants_b227b018,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
+    .specialization = slots_f597f04b,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
-constexpr uint32_t workgroup_21665098[][3] = {
+constexpr uint32_t workgroup_80292014[][3] = {
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1},
   {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1}, {512, 1, 1},
 };
-constexpr uint32_t shared_bytes_a851e464[] = {
-  2064, 2064, 2064, 2064, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 4112, 8208, 8208, 8208,
-  8208, 8208, 8208, 8208, 8208, 8208, 8208, 8208, 8208, 16400, 16400, 16400, 16400, 16400, 16400, 16400, 16400,
+constexpr uint32_t shared_bytes_f4159aa3[] = {
+  2064, 272, 272, 2064, 272, 272, 4112, 528, 528, 4112, 528, 528, 4112, 272, 272, 4112, 272, 272, 4112, 528, 528, 4112,
+  528, 528, 8208, 1040, 1040, 8208, 1040, 1040, 8208, 528, 528, 8208, 528, 528, 8208, 1040, 1040, 8208, 1040, 1040,
+  16400, 2064, 2064, 16400, 2064, 2064, 16400, 1040, 1040, 16400, 1040, 1040,
 };
 constexpr FeatureMask needs_fb96f3f3 = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
     | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
     | bit(Feature::cooperative_matrix);
 enum Interface : uint16_t {
-  uses_22a06bf6,
+  uses_84c7d082,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1edd3728, workgroup_21665098, shared_bytes_a851e464, needs_fb96f3f3, matrices_of_rows_6c35bfeb},  // uses_22a06bf6
+  {&binds_dbff44b1, workgroup_80292014, shared_bytes_f4159aa3, needs_fb96f3f3, matrices_of_rows_6c35bfeb},  // uses_84c7d082
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -309,8 +354,8 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_fragments.m16n8k16.f16.f16.weight_q4_rows", {16, 8, 16, f16, f16, weight_q4_rows}, uses_22a06bf6},
-    {"weight_only_fragments.m16n8k16.f16.f16.weight_q8_rows", {16, 8, 16, f16, f16, weight_q8_rows}, uses_22a06bf6},
+    {"weight_only_fragments.m16n8k16.f16.f16.weight_q4_rows", {16, 8, 16, f16, f16, weight_q4_rows}, uses_84c7d082},
+    {"weight_only_fragments.m16n8k16.f16.f16.weight_q8_rows", {16, 8, 16, f16, f16, weight_q8_rows}, uses_84c7d082},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

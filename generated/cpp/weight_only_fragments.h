@@ -70,7 +70,8 @@ struct Specialization {
   uint32_t blocks_m = 1;
   uint32_t blocks_n = 1;
   uint32_t skip_last = 0;
-  uint32_t staged = 0;
+  uint32_t row_staged = 0;
+  uint32_t row_at_once = 1;
 };
 
 // What modules read of the problem, where they read it.

@@ -19,6 +19,7 @@ ${declare_words(codes, 4)}
 ${declare(scale)}
 ${declare(zero_point)}
 ${declare(weight_scales)}
+${declare_vectors(weight_scales)}
 ${declare(bias)}
 ${declare(output)}
 ${declare_problem()}
@@ -34,6 +35,7 @@ $end
 
 const uint kVectors = kPerLoad / 16u;  // of activations that meet a load
 const bool kIsOneRow = false;
+const bool kByFour = false;
 $include "lib/weight_fragments.glsl"
 
 float16_t offsets[${blocks.n}];        // 1152 plus the zero point of this invocation's row
@@ -44,7 +46,9 @@ void begin_rows(uint first_m) {
   }
 }
 
-uvec4 activation_vector(uint row, uint vector) { return codes_words[row * (problem.k / 16u) + vector]; }
+uvec4 activation_vector(uint row, uint load, uint i) {
+  return codes_words[row * (problem.k / 16u) + (load * kVectors + i)];
+}
 
 // Activations 0 and 2, then 1 and 3, of the quad-th four of a load.
 uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j) {

@@ -7,6 +7,8 @@
 //
 //   halves  native: the device converts f16, and keeps what is subnormal; bits: lib/float16.glsl does
 //   turns   tiles that a workgroup computes one after the other, on the row that it has made once
+//   at_once 4: a subgroup loads four blocks of k together, each of which is a group. The loads begin after the row is
+//           made: begun before, they take registers, and 1 x 6144 x 4096 takes 9.4 us on an H200 in place of 7.1 us
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require
@@ -22,6 +24,7 @@ ${declare_vectors(skip)}
 ${declare_vectors(norm_weight)}
 ${declare_vectors(sum)}
 ${declare(weight_scales)}
+${declare_vectors(weight_scales)}
 ${declare(bias)}
 ${declare(output)}
 ${declare_problem()}
@@ -46,15 +49,20 @@ $include "lib/weight_q4_rows.glsl"
 
 const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
 const bool kIsOneRow = true;
+const bool kByFour = ${at_once} == 4;
 #define HAS_OTHER_MAIN  // in lib/weight_fragments.glsl
 $include "lib/weight_fragments.glsl"
 #define STAGED_VECTORS (${held} == 0u ? 1u : ${held} / 16u)
 $include "lib/staged_row.glsl"
 
-void stage_vector(uint vector, uvec4 words) { staged_row[vector] = uvec4(pairs_of(words.xy), pairs_of(words.zw)); }
+uint staged_vector(uint vector) { return staged_at(vector / kVectors, vector % kVectors); }
+
+void stage_vector(uint vector, uvec4 words) {
+  staged_row[staged_vector(vector)] = uvec4(pairs_of(words.xy), pairs_of(words.zw));
+}
 
 float staged_activation(uint k) {
-  const uint word = staged_row[k / 8u][k / 4u % 2u * 2u + k % 2u];
+  const uint word = staged_row[staged_vector(k / 8u)][k / 4u % 2u * 2u + k % 2u];
   return f16_to_f32(bitfieldExtract(word, int(k / 2u % 2u * 16u), 16));
 }
 
@@ -110,7 +118,7 @@ void begin_rows(uint first_m) {
   barrier();
 }
 
-uvec4 activation_vector(uint row, uint vector) { return staged_row[vector]; }
+uvec4 activation_vector(uint row, uint load, uint i) { return staged_row[staged_at(load, i)]; }
 
 // Of the quad-th four of a load.
 uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j) {
@@ -122,8 +130,8 @@ float row_scale(uint m) { return 1.0; }
 
 // ---- tiles ----------------------------------------------------------------------------------------------------------
 
-// A workgroup computes some tiles one after the other. Before it joins the sums of one, it fetches the first block of
-// the next.
+// A workgroup computes some tiles one after the other. If it takes single blocks, it fetches the first block of the next
+// tile before it joins the sums of one.
 void main() {
   const uint column_tiles = (problem.n + kColumns - 1u) / kColumns;
   const uint stride = (column_tiles + ${turns} - 1u) / ${turns};   // workgroups that have a tile
@@ -131,7 +139,7 @@ void main() {
   uint tile = workgroup_index();
   if (tile >= stride) return;
 
-  fetch_weights(tile * kColumns, gl_SubgroupID);
+  if (!kByFour) fetch_weights(tile * kColumns, gl_SubgroupID);
   begin_rows(0u);
   const bool by_matrices = has_mapping();
   for (; tile < column_tiles; tile += stride) {
@@ -139,10 +147,14 @@ void main() {
     const bool has_next = tile + stride < column_tiles;
     if (by_matrices) {
       [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][0] = SUMS(0.0);
-      for (uint block = gl_SubgroupID; block < blocks; block += gl_NumSubgroups) {
-        const uint next = block + gl_NumSubgroups;
-        const bool is_of_next = has_next && next >= blocks;
-        add_block(0u, is_of_next ? first_n + stride * kColumns : first_n, block, is_of_next ? gl_SubgroupID : next);
+      if (!kByFour) {
+        for (uint block = gl_SubgroupID; block < blocks; block += gl_NumSubgroups) {
+          const uint next = block + gl_NumSubgroups;
+          const bool is_of_next = has_next && next >= blocks;
+          add_block(0u, is_of_next ? first_n + stride * kColumns : first_n, block, is_of_next ? gl_SubgroupID : next);
+        }
+      } else {
+        add_all_by_four(0u, first_n);
       }
       put_sums();
     }
