@@ -13,9 +13,10 @@
 #
 # scripts/test says which labels it runs. QGEN_TEST_SHARE and QGEN_TEST_SEED reach the tests through the environment.
 #
-# Of entries that take turns, scripts/test --more runs a third: the seed selects the label turn_0, turn_1 or turn_2. An
-# entry with the label rests_0 runs in the other two turns. With sanitizers all entries take turns, wing by wing, and the
-# target qgen_turn_<n> builds the programs of one turn.
+# Of entries that take turns, scripts/test --more runs a third: the seed selects the label turn_0, turn_1 or turn_2. Each
+# shard of the sample runs on one driver: on an older one in its turn (older_0, ...), and in the other two turns on the
+# last (rests_0, ...). With sanitizers all entries take turns, wing by wing, and the target qgen_turn_<n> builds the
+# programs of one turn.
 #
 # The drivers are software: the system's llvmpipe (22.3.6 on Debian 12: no cooperative matrices) and the llvmpipe 26 of
 # scripts/setup, which has them. QGEN_TEST_DRIVERS=loader runs on whatever the Vulkan loader offers first instead.
@@ -120,21 +121,15 @@ endfunction()
 
 # qgen_take_turns(ENTRY...): each of these entries gets one of the labels turn_0, turn_1 and turn_2.
 function(qgen_take_turns)
-  set(number 0)
-  foreach(entry IN LISTS ARGN)
-    math(EXPR turn "${number} % 3")
-    set_property(TEST ${entry} APPEND PROPERTY LABELS turn_${turn})
-    math(EXPR number "${number} + 1")
-  endforeach()
+  qgen_number_turns(turn ${ARGN})
 endfunction()
 
-# qgen_rest_in_turns(ENTRY...): the same entries, where qgen_take_turns() gives an entry's counterpart the turn n, run in
-# the turns other than n.
-function(qgen_rest_in_turns)
+# The same with the labels LABEL_0, LABEL_1 and LABEL_2.
+function(qgen_number_turns label)
   set(number 0)
   foreach(entry IN LISTS ARGN)
     math(EXPR turn "${number} % 3")
-    set_property(TEST ${entry} APPEND PROPERTY LABELS rests_${turn})
+    set_property(TEST ${entry} APPEND PROPERTY LABELS ${label}_${turn})
     math(EXPR number "${number} + 1")
   endforeach()
 endfunction()
@@ -300,8 +295,8 @@ function(qgen_add_kernel_test name folder)
   endforeach()
   qgen_take_turns(${robust})
   if(on_older)
-    qgen_take_turns(${on_older})
-    qgen_rest_in_turns(${on_last})
+    qgen_number_turns(older ${on_older})
+    qgen_number_turns(rests ${on_last})
   endif()
 endfunction()
 
