@@ -80,7 +80,7 @@ function(qgen_run_in_turn_of folder)
   list(REMOVE_ITEM ARGN ${of_a_night})
   foreach(target IN LISTS ARGN)
     add_dependencies(qgen_turn_${turn} ${target})
-    set_property(GLOBAL APPEND PROPERTY QGEN_PROGRAMS_OF_TURN_${turn} ${target})
+    set_property(GLOBAL PROPERTY QGEN_TURN_OF_${target} turn_${turn})
   endforeach()
 endfunction()
 
@@ -93,13 +93,9 @@ function(qgen_register_test name)
   elseif(QGEN_SANITIZE)
     set(of_command "${TEST_COMMAND}")
     list(TRANSFORM of_command REPLACE "^\\$<TARGET_FILE:(.*)>$" "\\1")
-    foreach(turn IN ITEMS 0 1 2)
-      get_property(programs GLOBAL PROPERTY QGEN_PROGRAMS_OF_TURN_${turn})
-      foreach(word IN LISTS of_command)
-        if(word IN_LIST programs)
-          list(APPEND TEST_LABELS turn_${turn})
-        endif()
-      endforeach()
+    foreach(word IN LISTS of_command)
+      get_property(turn GLOBAL PROPERTY QGEN_TURN_OF_${word})
+      list(APPEND TEST_LABELS ${turn})
     endforeach()
   endif()
   add_test(NAME ${name} COMMAND ${TEST_COMMAND})
@@ -246,9 +242,8 @@ endfunction()
 
 # qgen_add_kernel_test(NAME FOLDER LINKS ...): a GoogleTest program of tests/kernels/kernel_test.h. NAME.<driver>.robust
 # compares the results with robust access and without (tests/kernels/robust_access.h); that compiles each kernel twice, so
-# on the last of several drivers it is in the whole only. With sanitizers the program takes
-# as long to compile as ten others, for host code that other tests run too: then it is in the whole only, and no part of
-# the target `all`.
+# on the last of several drivers it is in the whole only. With sanitizers the program takes as long to compile as ten
+# others, for host code that other tests run too: then it is in the whole only, and no part of the target `all`.
 #
 # The last driver has the most features. Most of the time is the drivers' compiler, so in a turn each shard of the sample
 # runs on one driver: a third of them on another, and the others on the last.

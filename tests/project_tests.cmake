@@ -12,6 +12,7 @@ if(QGEN_INSTALL AND QGEN_BUILD_BENCH)  # pages name programs of the release buil
   if(NOT QGEN_${driver}_WRAPPER)
     set(environment ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT})
   endif()
+  set(pages_in_turns "")
   foreach(page IN LISTS pages)
     string(REGEX REPLACE "(/README)?\\.md$" "" name "${page}")
     string(REPLACE "/" "." name "${name}")
