@@ -31,7 +31,7 @@ typedef struct qgen_integers {
 
 /* ---- used by the functions below -------------------------------------------------------------------------------- */
 
-#define QGEN_MOST_ARGUMENTS 14
+#define QGEN_MOST_ARGUMENTS 15
 #define QGEN_MOST_ATTRIBUTES 16
 
 typedef struct qgen_typed_call {
@@ -244,6 +244,67 @@ static inline qgen_code qgen_attention_paged(qgen_device* device,
   qgen_typed_flag(&call, "heads_first", args->heads_first);
   qgen_typed_flag(&call, "keys_heads_first", args->keys_heads_first);
   return qgen_typed_end(&call, "attention_paged", device, frame, results, error);
+}
+
+/* attention_paged_q8rs: attention with int8 keys and values in blocks, which a table finds; each row has a scale */
+typedef struct qgen_attention_paged_q8rs_args {
+  /* f32, f16 [B, X, Y, D]; [B, S, N, D]; with heads_first: [B, N, S, D] */
+  const qgen_tensor* query;
+  /* i8 [P, V, W, D]; P blocks [K, M, D]; with keys_heads_first: [M, K, D] */
+  const qgen_tensor* key;
+  /* i8 [P, V, W, E]; as key */
+  const qgen_tensor* value;
+  /* f32 [P, V, W, 2]; of each key and of its value */
+  const qgen_tensor* scales;
+  /* i32 [B, G]; the block of each K keys of a batch; an entry that is no block counts as the last one */
+  const qgen_tensor* blocks;
+  /* f32, f16 [...]; may be null; added to the scores; dimensions of 1 of [B, N, S, G * K] are repeated */
+  const qgen_tensor* mask;
+  /* i32 [B]; may be null; how many keys each batch has; if omitted: G * K */
+  const qgen_tensor* key_lengths;
+  /* written to; null: the call makes it */
+  const qgen_tensor* output;
+  /* factor of the scores; default (1 / sqrt(D)) */
+  double scale;
+  /* limits the scores, softcap * tanh(score / softcap); 0: off; a finite number that is not below 0; default 0 */
+  double softcap;
+  /* none, from_first, to_last; from_first: row i has the keys up to i; to_last: the last row has all, each row before one less; default none */
+  const char* causal;
+  /* the most keys that a row uses, the last ones that causal allows; 0: all; keys; 0 to 2147483647; default 0 */
+  int64_t window;
+  /* whether query and output are [B, N, S, D]; default false */
+  int heads_first;
+  /* whether key and value are [B, M, T, D]; default false */
+  int keys_heads_first;
+} qgen_attention_paged_q8rs_args;
+static inline qgen_attention_paged_q8rs_args qgen_attention_paged_q8rs_defaults(void) {
+  qgen_attention_paged_q8rs_args args;
+  memset(&args, 0, sizeof args);
+  args.scale = QGEN_UNSET_REAL;
+  return args;
+}
+static inline qgen_code qgen_attention_paged_q8rs(qgen_device* device,
+                                                  qgen_frame* frame,
+                                                  const qgen_attention_paged_q8rs_args* args,
+                                                  qgen_results** results,
+                                                  qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "query", args->query);
+  qgen_typed_tensor(&call, "key", args->key);
+  qgen_typed_tensor(&call, "value", args->value);
+  qgen_typed_tensor(&call, "scales", args->scales);
+  qgen_typed_tensor(&call, "blocks", args->blocks);
+  qgen_typed_tensor(&call, "mask", args->mask);
+  qgen_typed_tensor(&call, "key_lengths", args->key_lengths);
+  qgen_typed_tensor(&call, "output", args->output);
+  qgen_typed_real(&call, "scale", args->scale);
+  qgen_typed_real(&call, "softcap", args->softcap);
+  qgen_typed_word(&call, "causal", args->causal);
+  qgen_typed_integer(&call, "window", args->window);
+  qgen_typed_flag(&call, "heads_first", args->heads_first);
+  qgen_typed_flag(&call, "keys_heads_first", args->keys_heads_first);
+  return qgen_typed_end(&call, "attention_paged_q8rs", device, frame, results, error);
 }
 
 /* attention_q8rs: attention with int8 keys and values, each row of which has a scale */
@@ -495,6 +556,60 @@ static inline qgen_code qgen_cache_write_paged(qgen_device* device,
   qgen_typed_tensor(&call, "lengths", args->lengths);
   qgen_typed_flag(&call, "only_new", args->only_new);
   return qgen_typed_end(&call, "cache_write_paged", device, frame, results, error);
+}
+
+/* cache_write_paged_q8rs: an int8 cache in blocks, which a table finds, with new keys and values in it, which are quantized */
+typedef struct qgen_cache_write_paged_q8rs_args {
+  /* i8 [P, M, K, D]; P blocks of K keys; K is a power of two */
+  const qgen_tensor* key_cache;
+  /* i8 [P, M, K, E] */
+  const qgen_tensor* value_cache;
+  /* f32 [P, M, K, 2]; of each key and of its value */
+  const qgen_tensor* scale_cache;
+  /* f32, f16 [B, S, M, D]; of the new rows */
+  const qgen_tensor* key;
+  /* f32, f16 [B, S, M, E] */
+  const qgen_tensor* value;
+  /* i32 [B, G]; the block of each K positions of a batch; a new row whose entry is no block is not stored */
+  const qgen_tensor* blocks;
+  /* i32 [B]; the position of the last new row; below S - 1, the rows begin at 0 */
+  const qgen_tensor* last;
+  /* written to; null: the call makes it */
+  const qgen_tensor* keys;
+  /* written to; null: the call makes it */
+  const qgen_tensor* values;
+  /* written to; null: the call makes it */
+  const qgen_tensor* scales;
+  /* written to; null: the call makes it */
+  const qgen_tensor* lengths;
+  /* write new rows only; keys, values and scales must then have the memory of the caches; default false */
+  int only_new;
+} qgen_cache_write_paged_q8rs_args;
+static inline qgen_cache_write_paged_q8rs_args qgen_cache_write_paged_q8rs_defaults(void) {
+  qgen_cache_write_paged_q8rs_args args;
+  memset(&args, 0, sizeof args);
+  return args;
+}
+static inline qgen_code qgen_cache_write_paged_q8rs(qgen_device* device,
+                                                    qgen_frame* frame,
+                                                    const qgen_cache_write_paged_q8rs_args* args,
+                                                    qgen_results** results,
+                                                    qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "key_cache", args->key_cache);
+  qgen_typed_tensor(&call, "value_cache", args->value_cache);
+  qgen_typed_tensor(&call, "scale_cache", args->scale_cache);
+  qgen_typed_tensor(&call, "key", args->key);
+  qgen_typed_tensor(&call, "value", args->value);
+  qgen_typed_tensor(&call, "blocks", args->blocks);
+  qgen_typed_tensor(&call, "last", args->last);
+  qgen_typed_tensor(&call, "keys", args->keys);
+  qgen_typed_tensor(&call, "values", args->values);
+  qgen_typed_tensor(&call, "scales", args->scales);
+  qgen_typed_tensor(&call, "lengths", args->lengths);
+  qgen_typed_flag(&call, "only_new", args->only_new);
+  return qgen_typed_end(&call, "cache_write_paged_q8rs", device, frame, results, error);
 }
 
 /* cache_write_q8rs: an int8 cache of keys and values with new rows in it, which are quantized */
@@ -3559,6 +3674,75 @@ static inline qgen_code qgen_rotary_cache_write_paged(qgen_device* device,
   qgen_typed_flag(&call, "interleaved", args->interleaved);
   qgen_typed_flag(&call, "only_new", args->only_new);
   return qgen_typed_end(&call, "rotary_cache_write_paged", device, frame, results, error);
+}
+
+/* rotary_cache_write_paged_q8rs: rotated queries, and an int8 cache in blocks with the rotated keys and the values of new rows, which are quantized */
+typedef struct qgen_rotary_cache_write_paged_q8rs_args {
+  /* f32, f16 [B, S, X, D]; N heads; without key and value: N heads, then M of keys, then M of values */
+  const qgen_tensor* query;
+  /* f32, f16 [B, S, M, D]; may be null; of the new rows */
+  const qgen_tensor* key;
+  /* f32, f16 [B, S, M, D]; may be null; as key */
+  const qgen_tensor* value;
+  /* i8 [P, M, K, D]; P blocks of K keys; K is a power of two */
+  const qgen_tensor* key_cache;
+  /* i8 [P, M, K, D] */
+  const qgen_tensor* value_cache;
+  /* f32 [P, M, K, 2]; of each key and of its value */
+  const qgen_tensor* scale_cache;
+  /* f32, f16 [Q, R]; row p is for position p */
+  const qgen_tensor* cos;
+  /* f32, f16 [Q, R] */
+  const qgen_tensor* sin;
+  /* i32 [B, G]; the block of each K positions of a batch; a new row whose entry is no block is not stored */
+  const qgen_tensor* blocks;
+  /* i32 [B]; the position of the last new row; below S - 1, the rows begin at 0 */
+  const qgen_tensor* last;
+  /* written to; null: the call makes it */
+  const qgen_tensor* rotated;
+  /* written to; null: the call makes it */
+  const qgen_tensor* keys;
+  /* written to; null: the call makes it */
+  const qgen_tensor* values;
+  /* written to; null: the call makes it */
+  const qgen_tensor* scales;
+  /* written to; null: the call makes it */
+  const qgen_tensor* lengths;
+  /* pairs are neighbours; else element i and element i + R; default false */
+  int interleaved;
+  /* write new rows only; keys, values and scales must then have the memory of the caches; default false */
+  int only_new;
+} qgen_rotary_cache_write_paged_q8rs_args;
+static inline qgen_rotary_cache_write_paged_q8rs_args qgen_rotary_cache_write_paged_q8rs_defaults(void) {
+  qgen_rotary_cache_write_paged_q8rs_args args;
+  memset(&args, 0, sizeof args);
+  return args;
+}
+static inline qgen_code qgen_rotary_cache_write_paged_q8rs(qgen_device* device,
+                                                           qgen_frame* frame,
+                                                           const qgen_rotary_cache_write_paged_q8rs_args* args,
+                                                           qgen_results** results,
+                                                           qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "query", args->query);
+  qgen_typed_tensor(&call, "key", args->key);
+  qgen_typed_tensor(&call, "value", args->value);
+  qgen_typed_tensor(&call, "key_cache", args->key_cache);
+  qgen_typed_tensor(&call, "value_cache", args->value_cache);
+  qgen_typed_tensor(&call, "scale_cache", args->scale_cache);
+  qgen_typed_tensor(&call, "cos", args->cos);
+  qgen_typed_tensor(&call, "sin", args->sin);
+  qgen_typed_tensor(&call, "blocks", args->blocks);
+  qgen_typed_tensor(&call, "last", args->last);
+  qgen_typed_tensor(&call, "rotated", args->rotated);
+  qgen_typed_tensor(&call, "keys", args->keys);
+  qgen_typed_tensor(&call, "values", args->values);
+  qgen_typed_tensor(&call, "scales", args->scales);
+  qgen_typed_tensor(&call, "lengths", args->lengths);
+  qgen_typed_flag(&call, "interleaved", args->interleaved);
+  qgen_typed_flag(&call, "only_new", args->only_new);
+  return qgen_typed_end(&call, "rotary_cache_write_paged_q8rs", device, frame, results, error);
 }
 
 /* rotary_cache_write_q8rs: rotated queries, and an int8 cache with the rotated keys and the values of new rows, which are quantized */

@@ -33,6 +33,12 @@ void add_cached_rotations(std::vector<Row>& rows) {
                                              "value_cache=512x8x16x128:f16", "cos=8192x64:f16", "sin=8192x64:f16",
                                              "blocks=1x512:i32=0..511", "last=1:i32=8000"}}};
     rows.push_back({"rotary_cache_write_paged", fmt::format("{}x32x8x128.f16", tokens), in_blocks, std::nullopt});
+    const TimedRequest int8_in_blocks{
+        {.shapes = {fmt::format("query=1x{}x48x128:f16", tokens), "key_cache=512x8x16x128:i8",
+                    "value_cache=512x8x16x128:i8", "scale_cache=512x8x16x2:f32", "cos=8192x64:f16", "sin=8192x64:f16",
+                    "blocks=1x512:i32=0..511", "last=1:i32=8000"}}};
+    rows.push_back(
+        {"rotary_cache_write_paged_q8rs", fmt::format("{}x32x8x128.f16", tokens), int8_in_blocks, std::nullopt});
   }
 }
 
@@ -55,6 +61,13 @@ void add_attention(std::vector<Row>& rows) {
                     fmt::format("blocks=1x{}:i32=0..{}", keys / 16, keys / 16 - 1)},
          .attributes = {"causal=to_last"}}};
     rows.push_back({"attention_paged", fmt::format("{}x{}x32x8x128.f16", queries, keys), in_blocks, std::nullopt});
+    const TimedRequest int8_in_blocks{
+        {.shapes = {fmt::format("query=1x{}x32x128:f16", queries), fmt::format("key={}x16x8x128:i8", keys / 16),
+                    fmt::format("value={}x16x8x128:i8", keys / 16), fmt::format("scales={}x16x8x2:f32", keys / 16),
+                    fmt::format("blocks=1x{}:i32=0..{}", keys / 16, keys / 16 - 1)},
+         .attributes = {"causal=to_last"}}};
+    rows.push_back(
+        {"attention_paged_q8rs", fmt::format("{}x{}x32x8x128.f16", queries, keys), int8_in_blocks, std::nullopt});
   }
 }
 
@@ -67,10 +80,12 @@ Family attention_family() {
   add_cached_rotations(family.rows);
   family.short_sizes = {{"attention", {"2048x2048x32x8x128.f16", "1x8192x32x8x128.f16"}},
                         {"attention_paged", {"2048x2048x32x8x128.f16", "1x8192x32x8x128.f16"}},
+                        {"attention_paged_q8rs", {"2048x2048x32x8x128.f16", "1x8192x32x8x128.f16"}},
                         {"attention_q8rs", {"2048x2048x32x8x128.f16", "1x8192x32x8x128.f16"}},
                         {"rotary_embedding", {"2048x32x128.f16"}},
                         {"rotary_cache_write", {"512x32x8x128.f16"}},
                         {"rotary_cache_write_paged", {"512x32x8x128.f16"}},
+                        {"rotary_cache_write_paged_q8rs", {"512x32x8x128.f16"}},
                         {"rotary_cache_write_q8rs", {"512x32x8x128.f16"}}};
   return family;
 }

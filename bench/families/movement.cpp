@@ -45,6 +45,11 @@ void add_movement(std::vector<Row>& rows) {
            {"key_cache=1x8x8192x128:i8", "value_cache=1x8x8192x128:i8", "scale_cache=1x8x8192x2:f32",
             fmt::format("key=1x{}x8x128:f16", tokens), fmt::format("value=1x{}x8x128:f16", tokens), "last=1:i32=8000"},
            {});
+    add_of("cache_write_paged_q8rs", fmt::format("{}_of_8192x8x128.f16", tokens),
+           {"key_cache=512x8x16x128:i8", "value_cache=512x8x16x128:i8", "scale_cache=512x8x16x2:f32",
+            fmt::format("key=1x{}x8x128:f16", tokens), fmt::format("value=1x{}x8x128:f16", tokens),
+            "blocks=1x512:i32=0..511", "last=1:i32=8000"},
+           {});
   }
   add_of("gather_elements", "8192x4096.f16", {"input=8192x4096:f16", "indices=8192x4096:i32=0..8191"}, {});
 }
@@ -64,6 +69,7 @@ Family movement_family() {
       {"gather_elements", {"8192x4096.f16"}},
       {"cache_write", {"2048_of_8192x8x128.f16"}},
       {"cache_write_paged", {"2048_of_8192x8x128.f16"}},
+      {"cache_write_paged_q8rs", {"2048_of_8192x8x128.f16"}},
       {"cache_write_q8rs", {"2048_of_8192x8x128.f16"}},
   };
   return family;

@@ -112,7 +112,7 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
           * Integer(problem.attention_layer.keys)
@@ -123,7 +123,7 @@ int first_failing(const SelectionScope& scope) {
           Integer(problem.attention_layer.keys) * Integer(problem.attention_layer.has_mask)) <= 4294967295,
       Integer(problem.attention_layer.width) % 16 == 0 && Integer(problem.attention_layer.value_width) % 16 == 0,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)) <= 256,
-      blocks <= 65000 || !device.is_cpu,
+      steps <= 65000 || !device.is_cpu,
   });
 }
 
@@ -189,15 +189,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "attention_vectors_q8rs.begin_us", "attention_vectors_q8rs.block_us", "attention_vectors_q8rs.row_us",
-  "attention_vectors_q8rs.load_ops", "attention_vectors_q8rs.score_ops", "attention_vectors_q8rs.idle_times",
-  "attention_vectors_q8rs.read_times",
+  "attention_few_int8_rows.begin_us", "attention_few_int8_rows.step_us", "attention_few_int8_rows.row_us",
+  "attention_few_int8_rows.load_ops", "attention_few_int8_rows.score_ops", "attention_few_int8_rows.idle_times",
+  "attention_few_int8_rows.read_times",
 };
 constexpr double kFitValues[] = {3.4, 1, 1, 1.2, 74, 1.8, 1.3};
 
 struct Fit {
-  double begin_us;  // us: before the first block and after the last one
-  double block_us;  // us: that a workgroup waits for a block of keys: memory and its barriers
+  double begin_us;  // us: before the first step and after the last one
+  double step_us;  // us: that a workgroup waits for the keys of a step: memory and its barriers
   double row_us;  // us: that it takes longer for each row of the tile
   double load_ops;  // operations: to load and convert an element of a key or a value
   double score_ops;  // operations: of a score: its exponential, and the search for the greatest
@@ -218,7 +218,7 @@ Real cost(const SelectionScope& scope) {
   const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.batches) * slices;
-  const Integer blocks = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
   const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
       + Real(fit.score_ops);
   const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
@@ -233,8 +233,7 @@ Real cost(const SelectionScope& scope) {
       + max(made * Real(fit.idle_times) * (Integer(specialization.tile_rows) * row_ops + fetch_ops)
       / Real(device.f32_ops_per_us),
       bytes_ * (Real(fit.read_times) / Real(device.bytes_per_us) + (row_tiles - 1) / Real(device.cache_bytes_per_us)))
-      + ceil_div(tiles, resident) * blocks
-      * (Real(fit.block_us) + Real(fit.row_us) * Integer(specialization.tile_rows));
+      + ceil_div(tiles, resident) * steps * (Real(fit.step_us) + Real(fit.row_us) * Integer(specialization.tile_rows));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

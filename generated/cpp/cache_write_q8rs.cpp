@@ -21,14 +21,14 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"batches", FieldInfo::Kind::u32, offsetof(Problem, batches), 1},
-  {"heads", FieldInfo::Kind::u32, offsetof(Problem, heads), 1},
-  {"capacity", FieldInfo::Kind::u32, offsetof(Problem, capacity), 1},
-  table::data({"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1}),
-  {"width", FieldInfo::Kind::u32, offsetof(Problem, width), 1},
-  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, value_width), 1},
-  {"lines", FieldInfo::Kind::u32, offsetof(Problem, lines), 1},
-  table::data({"only_new", FieldInfo::Kind::u32, offsetof(Problem, only_new), 1}),
+  {"batches", FieldInfo::Kind::u32, offsetof(Problem, cache_lines.batches), 1},
+  {"heads", FieldInfo::Kind::u32, offsetof(Problem, cache_lines.heads), 1},
+  {"capacity", FieldInfo::Kind::u32, offsetof(Problem, cache_lines.capacity), 1},
+  table::data({"rows", FieldInfo::Kind::u32, offsetof(Problem, cache_lines.rows), 1}),
+  {"width", FieldInfo::Kind::u32, offsetof(Problem, cache_lines.width), 1},
+  {"value_width", FieldInfo::Kind::u32, offsetof(Problem, cache_lines.value_width), 1},
+  {"lines", FieldInfo::Kind::u32, offsetof(Problem, cache_lines.lines), 1},
+  table::data({"only_new", FieldInfo::Kind::u32, offsetof(Problem, cache_lines.only_new), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -83,12 +83,12 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer groups_ = max(2 * Integer(problem.lines),
-      ceil_div(Integer(problem.batches), Integer(specialization.workgroup)));
+  const Integer groups_ = max(2 * Integer(problem.cache_lines.lines),
+      ceil_div(Integer(problem.cache_lines.batches), Integer(specialization.workgroup)));
   return table::first_false({
       groups_ <= 2147483647,
-      Integer(problem.batches) * Integer(problem.heads) * Integer(problem.capacity)
-          * max(Integer(problem.width), max(Integer(problem.value_width), 2)) <= 4294967295,
+      Integer(problem.cache_lines.batches) * Integer(problem.cache_lines.heads) * Integer(problem.cache_lines.capacity)
+          * max(Integer(problem.cache_lines.width), max(Integer(problem.cache_lines.value_width), 2)) <= 4294967295,
   });
 }
 
@@ -116,7 +116,7 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.only_new) != 0 ? 1 : 0;
+  values[0] = Integer(problem.cache_lines.only_new) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -139,8 +139,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer groups_ = max(2 * Integer(problem.lines),
-      ceil_div(Integer(problem.batches), Integer(specialization.workgroup)));
+  const Integer groups_ = max(2 * Integer(problem.cache_lines.lines),
+      ceil_div(Integer(problem.cache_lines.batches), Integer(specialization.workgroup)));
   groups[0] = groups_;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -151,13 +151,15 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer groups_ = max(2 * Integer(problem.lines),
-      ceil_div(Integer(problem.batches), Integer(specialization.workgroup)));
+  const Integer groups_ = max(2 * Integer(problem.cache_lines.lines),
+      ceil_div(Integer(problem.cache_lines.batches), Integer(specialization.workgroup)));
   return Real(device.launch_us) + groups_ / (Real(50.0) * Integer(device.compute_units))
       + Integer(specialization.workgroup) / Real(10000.0)
-      + max(Integer(problem.lines) * (Integer(problem.width) + Integer(problem.value_width))
+      + max(Integer(problem.cache_lines.lines)
+      * (Integer(problem.cache_lines.width) + Integer(problem.cache_lines.value_width))
       * (1 + Integer(bytes(parameters.dtype))) / Real(device.bytes_per_us),
-      Integer(problem.lines) * (Integer(problem.width) + Integer(problem.value_width)) * 80
+      Integer(problem.cache_lines.lines)
+      * (Integer(problem.cache_lines.width) + Integer(problem.cache_lines.value_width)) * 80
       / Real(device.f32_ops_per_us));
 }
 
@@ -174,11 +176,13 @@ constexpr BindingInfo bindings_22806117[] = {
   table::buffer(8, Operand::scales, Access::write),
   table::buffer(9, Operand::lengths, Access::write),
 };
-constexpr BlockField push_constants_9662cf8b[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 32}};
+constexpr BlockField push_constants_4f78d953[] = {
+  {offsetof(PushConstants, batches), offsetof(Problem, cache_lines.batches), 32},
+};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_3d536a91 = {
+constexpr InterfaceInfo binds_027c91a7 = {
     .bindings = bindings_22806117,
-    .push_constants = push_constants_9662cf8b,
+    .push_constants = push_constants_4f78d953,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_888ee923,
 };
@@ -191,9 +195,9 @@ enum Interface : uint16_t {
   uses_ce8a573d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_3d536a91, workgroup_9d85d7a5, shared_bytes_7fcf803f, needs_e1c1566d},  // uses_5e8e2000
-  {&binds_3d536a91, workgroup_9d85d7a5, shared_bytes_7fcf803f, bit(Feature::storage_buffer_8bit)},  // uses_8a3eefce
-  {&binds_3d536a91, workgroup_9d85d7a5, shared_bytes_7fcf803f},  // uses_ce8a573d
+  {&binds_027c91a7, workgroup_9d85d7a5, shared_bytes_7fcf803f, needs_e1c1566d},  // uses_5e8e2000
+  {&binds_027c91a7, workgroup_9d85d7a5, shared_bytes_7fcf803f, bit(Feature::storage_buffer_8bit)},  // uses_8a3eefce
+  {&binds_027c91a7, workgroup_9d85d7a5, shared_bytes_7fcf803f},  // uses_ce8a573d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 

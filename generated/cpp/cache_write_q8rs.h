@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cache_lines_fields.h"
 #include "qgen/kernels.h"
 
 namespace qgen::generated::cache_write_q8rs {
@@ -55,14 +56,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
-  Required<uint32_t> batches;
-  Required<uint32_t> heads;
-  Required<uint32_t> capacity;
-  Required<uint32_t> rows;
-  Required<uint32_t> width;
-  Required<uint32_t> value_width;
-  Required<uint32_t> lines;
-  Required<uint32_t> only_new;
+  fields::CacheLines cache_lines;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

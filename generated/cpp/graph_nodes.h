@@ -44,6 +44,23 @@ inline graph::Var attention_paged(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var attention_paged_q8rs(graph::Builder& net,
+                                       const AttentionPagedQ8rsInputs<graph::InGraph>& inputs,
+                                       const AttentionPagedQ8rsAttributes& attributes = {}) {
+  graph::NodeOf node("attention_paged_q8rs");
+  node.inputs({
+    {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}, {"scales", inputs.scales},
+    {"blocks", inputs.blocks}, {"mask", inputs.mask}, {"key_lengths", inputs.key_lengths},
+  });
+  node.attributes({
+    {"scale", graph::to_value(attributes.scale)}, {"softcap", graph::to_value(attributes.softcap)},
+    {"causal", graph::to_value(words::kCausal, attributes.causal)}, {"window", graph::to_value(attributes.window)},
+    {"heads_first", graph::to_value(attributes.heads_first)},
+    {"keys_heads_first", graph::to_value(attributes.keys_heads_first)},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var attention_q8rs(graph::Builder& net,
                                  const AttentionQ8rsInputs<graph::InGraph>& inputs,
                                  const AttentionQ8rsAttributes& attributes = {}) {
@@ -125,6 +142,25 @@ inline CacheWritePagedValues cache_write_paged(graph::Builder& net,
   node.attributes({{"only_new", graph::to_value(attributes.only_new)}});
   const auto made = net.add(node, {"keys", "values", "lengths"});
   return {made[0], made[1], made[2]};
+}
+
+struct CacheWritePagedQ8rsValues {
+  graph::Var keys;
+  graph::Var values;
+  graph::Var scales;
+  graph::Var lengths;
+};
+inline CacheWritePagedQ8rsValues cache_write_paged_q8rs(graph::Builder& net,
+                                                        const CacheWritePagedQ8rsInputs<graph::InGraph>& inputs,
+                                                        const CacheWritePagedQ8rsAttributes& attributes = {}) {
+  graph::NodeOf node("cache_write_paged_q8rs");
+  node.inputs({
+    {"key_cache", inputs.key_cache}, {"value_cache", inputs.value_cache}, {"scale_cache", inputs.scale_cache},
+    {"key", inputs.key}, {"value", inputs.value}, {"blocks", inputs.blocks}, {"last", inputs.last},
+  });
+  node.attributes({{"only_new", graph::to_value(attributes.only_new)}});
+  const auto made = net.add(node, {"keys", "values", "scales", "lengths"});
+  return {made[0], made[1], made[2], made[3]};
 }
 
 struct CacheWriteQ8rsValues {
@@ -1106,6 +1142,29 @@ inline RotaryCacheWritePagedValues rotary_cache_write_paged(graph::Builder& net,
   });
   const auto made = net.add(node, {"rotated", "keys", "values", "lengths"});
   return {made[0], made[1], made[2], made[3]};
+}
+
+struct RotaryCacheWritePagedQ8rsValues {
+  graph::Var rotated;
+  graph::Var keys;
+  graph::Var values;
+  graph::Var scales;
+  graph::Var lengths;
+};
+inline RotaryCacheWritePagedQ8rsValues rotary_cache_write_paged_q8rs(graph::Builder& net,
+                                                                     const RotaryCacheWritePagedQ8rsInputs<graph::InGraph>& inputs,
+                                                                     const RotaryCacheWritePagedQ8rsAttributes& attributes = {}) {
+  graph::NodeOf node("rotary_cache_write_paged_q8rs");
+  node.inputs({
+    {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}, {"key_cache", inputs.key_cache},
+    {"value_cache", inputs.value_cache}, {"scale_cache", inputs.scale_cache}, {"cos", inputs.cos}, {"sin", inputs.sin},
+    {"blocks", inputs.blocks}, {"last", inputs.last},
+  });
+  node.attributes({
+    {"interleaved", graph::to_value(attributes.interleaved)}, {"only_new", graph::to_value(attributes.only_new)},
+  });
+  const auto made = net.add(node, {"rotated", "keys", "values", "scales", "lengths"});
+  return {made[0], made[1], made[2], made[3], made[4]};
 }
 
 struct RotaryCacheWriteQ8rsValues {

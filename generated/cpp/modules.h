@@ -8,9 +8,11 @@
 #include "attention_coopmat_paged.h"
 #include "attention_join.h"
 #include "attention_paged.h"
+#include "attention_paged_q8rs.h"
 #include "attention_q8rs.h"
 #include "attention_vectors.h"
 #include "attention_vectors_paged.h"
+#include "attention_vectors_paged_q8rs.h"
 #include "attention_vectors_q8rs.h"
 #include "bmm_coopmat.h"
 #include "bmm_plain.h"
@@ -18,6 +20,7 @@
 #include "bmm_tiled.h"
 #include "cache_write.h"
 #include "cache_write_paged.h"
+#include "cache_write_paged_q8rs.h"
 #include "cache_write_q8rs.h"
 #include "check_feature.h"
 #include "check_matrix.h"
@@ -118,6 +121,7 @@
 #include "rms_norm_linear_q4gsw.h"
 #include "rotary_cache_write.h"
 #include "rotary_cache_write_paged.h"
+#include "rotary_cache_write_paged_q8rs.h"
 #include "rotary_cache_write_q8rs.h"
 #include "rotary_embedding.h"
 #include "sample.h"
@@ -144,17 +148,20 @@ namespace attention_coopmat { constexpr uint32_t kFirstModule = attention::kFirs
 namespace attention_coopmat_paged { constexpr uint32_t kFirstModule = attention_coopmat::kFirstModule + attention_coopmat::kVariants; }
 namespace attention_join { constexpr uint32_t kFirstModule = attention_coopmat_paged::kFirstModule + attention_coopmat_paged::kVariants; }
 namespace attention_paged { constexpr uint32_t kFirstModule = attention_join::kFirstModule + attention_join::kVariants; }
-namespace attention_q8rs { constexpr uint32_t kFirstModule = attention_paged::kFirstModule + attention_paged::kVariants; }
+namespace attention_paged_q8rs { constexpr uint32_t kFirstModule = attention_paged::kFirstModule + attention_paged::kVariants; }
+namespace attention_q8rs { constexpr uint32_t kFirstModule = attention_paged_q8rs::kFirstModule + attention_paged_q8rs::kVariants; }
 namespace attention_vectors { constexpr uint32_t kFirstModule = attention_q8rs::kFirstModule + attention_q8rs::kVariants; }
 namespace attention_vectors_paged { constexpr uint32_t kFirstModule = attention_vectors::kFirstModule + attention_vectors::kVariants; }
-namespace attention_vectors_q8rs { constexpr uint32_t kFirstModule = attention_vectors_paged::kFirstModule + attention_vectors_paged::kVariants; }
+namespace attention_vectors_paged_q8rs { constexpr uint32_t kFirstModule = attention_vectors_paged::kFirstModule + attention_vectors_paged::kVariants; }
+namespace attention_vectors_q8rs { constexpr uint32_t kFirstModule = attention_vectors_paged_q8rs::kFirstModule + attention_vectors_paged_q8rs::kVariants; }
 namespace bmm_coopmat { constexpr uint32_t kFirstModule = attention_vectors_q8rs::kFirstModule + attention_vectors_q8rs::kVariants; }
 namespace bmm_plain { constexpr uint32_t kFirstModule = bmm_coopmat::kFirstModule + bmm_coopmat::kVariants; }
 namespace bmm_real { constexpr uint32_t kFirstModule = bmm_plain::kFirstModule + bmm_plain::kVariants; }
 namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule + bmm_real::kVariants; }
 namespace cache_write { constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants; }
 namespace cache_write_paged { constexpr uint32_t kFirstModule = cache_write::kFirstModule + cache_write::kVariants; }
-namespace cache_write_q8rs { constexpr uint32_t kFirstModule = cache_write_paged::kFirstModule + cache_write_paged::kVariants; }
+namespace cache_write_paged_q8rs { constexpr uint32_t kFirstModule = cache_write_paged::kFirstModule + cache_write_paged::kVariants; }
+namespace cache_write_q8rs { constexpr uint32_t kFirstModule = cache_write_paged_q8rs::kFirstModule + cache_write_paged_q8rs::kVariants; }
 namespace check_feature { constexpr uint32_t kFirstModule = cache_write_q8rs::kFirstModule + cache_write_q8rs::kVariants; }
 namespace check_matrix { constexpr uint32_t kFirstModule = check_feature::kFirstModule + check_feature::kVariants; }
 namespace choose_qparams_affine { constexpr uint32_t kFirstModule = check_matrix::kFirstModule + check_matrix::kVariants; }
@@ -254,7 +261,8 @@ namespace rms_norm { constexpr uint32_t kFirstModule = resize2d::kFirstModule + 
 namespace rms_norm_linear_q4gsw { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
 namespace rotary_cache_write { constexpr uint32_t kFirstModule = rms_norm_linear_q4gsw::kFirstModule + rms_norm_linear_q4gsw::kVariants; }
 namespace rotary_cache_write_paged { constexpr uint32_t kFirstModule = rotary_cache_write::kFirstModule + rotary_cache_write::kVariants; }
-namespace rotary_cache_write_q8rs { constexpr uint32_t kFirstModule = rotary_cache_write_paged::kFirstModule + rotary_cache_write_paged::kVariants; }
+namespace rotary_cache_write_paged_q8rs { constexpr uint32_t kFirstModule = rotary_cache_write_paged::kFirstModule + rotary_cache_write_paged::kVariants; }
+namespace rotary_cache_write_q8rs { constexpr uint32_t kFirstModule = rotary_cache_write_paged_q8rs::kFirstModule + rotary_cache_write_paged_q8rs::kVariants; }
 namespace rotary_embedding { constexpr uint32_t kFirstModule = rotary_cache_write_q8rs::kFirstModule + rotary_cache_write_q8rs::kVariants; }
 namespace sample { constexpr uint32_t kFirstModule = rotary_embedding::kFirstModule + rotary_embedding::kVariants; }
 namespace silu_mul { constexpr uint32_t kFirstModule = sample::kFirstModule + sample::kVariants; }

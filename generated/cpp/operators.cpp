@@ -7,9 +7,11 @@ namespace qgen::generated {
 
 namespace attention { extern const SignatureInfo signatures[1]; }
 namespace attention_paged { extern const SignatureInfo signatures[1]; }
+namespace attention_paged_q8rs { extern const SignatureInfo signatures[1]; }
 namespace attention_q8rs { extern const SignatureInfo signatures[1]; }
 namespace cache_write { extern const SignatureInfo signatures[1]; }
 namespace cache_write_paged { extern const SignatureInfo signatures[1]; }
+namespace cache_write_paged_q8rs { extern const SignatureInfo signatures[1]; }
 namespace cache_write_q8rs { extern const SignatureInfo signatures[1]; }
 namespace choose_qparams_affine { extern const SignatureInfo signatures[1]; }
 namespace concat { extern const SignatureInfo signatures[1]; }
@@ -61,6 +63,7 @@ namespace rms_norm { extern const SignatureInfo signatures[1]; }
 namespace rms_norm_linear_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace rotary_cache_write { extern const SignatureInfo signatures[1]; }
 namespace rotary_cache_write_paged { extern const SignatureInfo signatures[1]; }
+namespace rotary_cache_write_paged_q8rs { extern const SignatureInfo signatures[1]; }
 namespace rotary_cache_write_q8rs { extern const SignatureInfo signatures[1]; }
 namespace rotary_embedding { extern const SignatureInfo signatures[1]; }
 namespace sample { extern const SignatureInfo signatures[1]; }
@@ -91,6 +94,20 @@ Expected<Call> infer_attention_paged(const InferArguments& arguments) {
     .blocks = arguments.tensor(3), .mask = arguments.optional(4), .key_lengths = arguments.optional(5),
   };
   const AttentionPagedAttributes attributes{
+    .scale = arguments.attribute<std::optional<double>>(0), .softcap = arguments.attribute<double>(1),
+    .causal = arguments.attribute<words::Causal>(2), .window = arguments.attribute<int64_t>(3),
+    .heads_first = arguments.attribute<bool>(4), .keys_heads_first = arguments.attribute<bool>(5),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_attention_paged_q8rs(const InferArguments& arguments) {
+  const AttentionPagedQ8rsInputs<Described> inputs{
+    .query = arguments.tensor(0), .key = arguments.tensor(1), .value = arguments.tensor(2),
+    .scales = arguments.tensor(3), .blocks = arguments.tensor(4), .mask = arguments.optional(5),
+    .key_lengths = arguments.optional(6),
+  };
+  const AttentionPagedQ8rsAttributes attributes{
     .scale = arguments.attribute<std::optional<double>>(0), .softcap = arguments.attribute<double>(1),
     .causal = arguments.attribute<words::Causal>(2), .window = arguments.attribute<int64_t>(3),
     .heads_first = arguments.attribute<bool>(4), .keys_heads_first = arguments.attribute<bool>(5),
@@ -152,6 +169,16 @@ Expected<Call> infer_cache_write_paged(const InferArguments& arguments) {
     .value = arguments.tensor(3), .blocks = arguments.tensor(4), .last = arguments.tensor(5),
   };
   const CacheWritePagedAttributes attributes{.only_new = arguments.attribute<bool>(0)};
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_cache_write_paged_q8rs(const InferArguments& arguments) {
+  const CacheWritePagedQ8rsInputs<Described> inputs{
+    .key_cache = arguments.tensor(0), .value_cache = arguments.tensor(1), .scale_cache = arguments.tensor(2),
+    .key = arguments.tensor(3), .value = arguments.tensor(4), .blocks = arguments.tensor(5),
+    .last = arguments.tensor(6),
+  };
+  const CacheWritePagedQ8rsAttributes attributes{.only_new = arguments.attribute<bool>(0)};
   return infer(inputs, attributes);
 }
 
@@ -933,6 +960,18 @@ Expected<Call> infer_rotary_cache_write_paged(const InferArguments& arguments) {
   return infer(inputs, attributes);
 }
 
+Expected<Call> infer_rotary_cache_write_paged_q8rs(const InferArguments& arguments) {
+  const RotaryCacheWritePagedQ8rsInputs<Described> inputs{
+    .query = arguments.tensor(0), .key = arguments.optional(1), .value = arguments.optional(2),
+    .key_cache = arguments.tensor(3), .value_cache = arguments.tensor(4), .scale_cache = arguments.tensor(5),
+    .cos = arguments.tensor(6), .sin = arguments.tensor(7), .blocks = arguments.tensor(8), .last = arguments.tensor(9),
+  };
+  const RotaryCacheWritePagedQ8rsAttributes attributes{
+    .interleaved = arguments.attribute<bool>(0), .only_new = arguments.attribute<bool>(1),
+  };
+  return infer(inputs, attributes);
+}
+
 Expected<Call> infer_rotary_cache_write_q8rs(const InferArguments& arguments) {
   const RotaryCacheWriteQ8rsInputs<Described> inputs{
     .query = arguments.tensor(0), .key = arguments.optional(1), .value = arguments.optional(2),
@@ -1082,6 +1121,48 @@ Expected<DeviceTensor> attention_paged(Context& context,
     argument_of(inputs.mask), argument_of(inputs.key_lengths), argument_of(inputs.output),
   });
   return run_for_one(context, attention_paged::signatures[0], call, std::move(arguments));
+}
+
+Expected<Call> attention_paged_q8rs_call(const AttentionPagedQ8rsInputs<Described>& inputs,
+                                         const AttentionPagedQ8rsAttributes& attributes) {
+  InferArguments arguments(attention_paged_q8rs::signatures[0]);
+  arguments.set_tensor(0, inputs.query);
+  arguments.set_tensor(1, inputs.key);
+  arguments.set_tensor(2, inputs.value);
+  arguments.set_tensor(3, inputs.scales);
+  arguments.set_tensor(4, inputs.blocks);
+  arguments.set_optional(5, inputs.mask);
+  arguments.set_optional(6, inputs.key_lengths);
+  arguments.set_attribute(0, attributes.scale);
+  arguments.set_attribute(1, attributes.softcap);
+  arguments.set_attribute(2, attributes.causal);
+  arguments.set_attribute(3, attributes.window);
+  arguments.set_attribute(4, attributes.heads_first);
+  arguments.set_attribute(5, attributes.keys_heads_first);
+  arguments.set_output(7, inputs.output);
+  return checked(arguments, infer_attention_paged_q8rs);
+}
+Expected<DeviceTensor> attention_paged_q8rs(Context& context,
+                                            const AttentionPagedQ8rsInputs<OnDevice>& inputs,
+                                            const AttentionPagedQ8rsAttributes& attributes) {
+  const ArgumentKey key{
+    attention_paged_q8rs::signatures[0], inputs.query, inputs.key, inputs.value, inputs.scales, inputs.blocks,
+    inputs.mask, inputs.key_lengths, inputs.output, attributes.scale, attributes.softcap, attributes.causal,
+    attributes.window, attributes.heads_first, attributes.keys_heads_first,
+  };
+  const auto call = call_of(context, key, [&] {
+    const AttentionPagedQ8rsInputs<Described> described{
+      .query = desc_of(inputs.query), .key = desc_of(inputs.key), .value = desc_of(inputs.value),
+      .scales = desc_of(inputs.scales), .blocks = desc_of(inputs.blocks), .mask = desc_of(inputs.mask),
+      .key_lengths = desc_of(inputs.key_lengths), .output = desc_of(inputs.output),
+    };
+    return attention_paged_q8rs_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.query), argument_of(inputs.key), argument_of(inputs.value), argument_of(inputs.scales),
+    argument_of(inputs.blocks), argument_of(inputs.mask), argument_of(inputs.key_lengths), argument_of(inputs.output),
+  });
+  return run_for_one(context, attention_paged_q8rs::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> attention_q8rs_call(const AttentionQ8rsInputs<Described>& inputs,
@@ -1272,6 +1353,52 @@ Expected<CacheWritePagedOutputs> cache_write_paged(Context& context,
   auto made = run(context, cache_write_paged::signatures[0], call, std::move(arguments));
   if (!made) return made.error();
   return CacheWritePagedOutputs{std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2])};
+}
+
+Expected<Call> cache_write_paged_q8rs_call(const CacheWritePagedQ8rsInputs<Described>& inputs,
+                                           const CacheWritePagedQ8rsAttributes& attributes) {
+  InferArguments arguments(cache_write_paged_q8rs::signatures[0]);
+  arguments.set_tensor(0, inputs.key_cache);
+  arguments.set_tensor(1, inputs.value_cache);
+  arguments.set_tensor(2, inputs.scale_cache);
+  arguments.set_tensor(3, inputs.key);
+  arguments.set_tensor(4, inputs.value);
+  arguments.set_tensor(5, inputs.blocks);
+  arguments.set_tensor(6, inputs.last);
+  arguments.set_attribute(0, attributes.only_new);
+  arguments.set_output(7, inputs.keys);
+  arguments.set_output(8, inputs.values);
+  arguments.set_output(9, inputs.scales);
+  arguments.set_output(10, inputs.lengths);
+  return checked(arguments, infer_cache_write_paged_q8rs);
+}
+Expected<CacheWritePagedQ8rsOutputs> cache_write_paged_q8rs(Context& context,
+                                                            const CacheWritePagedQ8rsInputs<OnDevice>& inputs,
+                                                            const CacheWritePagedQ8rsAttributes& attributes) {
+  const ArgumentKey key{
+    cache_write_paged_q8rs::signatures[0], inputs.key_cache, inputs.value_cache, inputs.scale_cache, inputs.key,
+    inputs.value, inputs.blocks, inputs.last, inputs.keys, inputs.values, inputs.scales, inputs.lengths,
+    attributes.only_new,
+  };
+  const auto call = call_of(context, key, [&] {
+    const CacheWritePagedQ8rsInputs<Described> described{
+      .key_cache = desc_of(inputs.key_cache), .value_cache = desc_of(inputs.value_cache),
+      .scale_cache = desc_of(inputs.scale_cache), .key = desc_of(inputs.key), .value = desc_of(inputs.value),
+      .blocks = desc_of(inputs.blocks), .last = desc_of(inputs.last), .keys = desc_of(inputs.keys),
+      .values = desc_of(inputs.values), .scales = desc_of(inputs.scales), .lengths = desc_of(inputs.lengths),
+    };
+    return cache_write_paged_q8rs_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.key_cache), argument_of(inputs.value_cache), argument_of(inputs.scale_cache),
+    argument_of(inputs.key), argument_of(inputs.value), argument_of(inputs.blocks), argument_of(inputs.last),
+    argument_of(inputs.keys), argument_of(inputs.values), argument_of(inputs.scales), argument_of(inputs.lengths),
+  });
+  auto made = run(context, cache_write_paged_q8rs::signatures[0], call, std::move(arguments));
+  if (!made) return made.error();
+  return CacheWritePagedQ8rsOutputs{
+    std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2]), std::move((*made)[3]),
+  };
 }
 
 Expected<Call> cache_write_q8rs_call(const CacheWriteQ8rsInputs<Described>& inputs,
@@ -3576,6 +3703,60 @@ Expected<RotaryCacheWritePagedOutputs> rotary_cache_write_paged(Context& context
   };
 }
 
+Expected<Call> rotary_cache_write_paged_q8rs_call(const RotaryCacheWritePagedQ8rsInputs<Described>& inputs,
+                                                  const RotaryCacheWritePagedQ8rsAttributes& attributes) {
+  InferArguments arguments(rotary_cache_write_paged_q8rs::signatures[0]);
+  arguments.set_tensor(0, inputs.query);
+  arguments.set_optional(1, inputs.key);
+  arguments.set_optional(2, inputs.value);
+  arguments.set_tensor(3, inputs.key_cache);
+  arguments.set_tensor(4, inputs.value_cache);
+  arguments.set_tensor(5, inputs.scale_cache);
+  arguments.set_tensor(6, inputs.cos);
+  arguments.set_tensor(7, inputs.sin);
+  arguments.set_tensor(8, inputs.blocks);
+  arguments.set_tensor(9, inputs.last);
+  arguments.set_attribute(0, attributes.interleaved);
+  arguments.set_attribute(1, attributes.only_new);
+  arguments.set_output(10, inputs.rotated);
+  arguments.set_output(11, inputs.keys);
+  arguments.set_output(12, inputs.values);
+  arguments.set_output(13, inputs.scales);
+  arguments.set_output(14, inputs.lengths);
+  return checked(arguments, infer_rotary_cache_write_paged_q8rs);
+}
+Expected<RotaryCacheWritePagedQ8rsOutputs> rotary_cache_write_paged_q8rs(Context& context,
+                                                                         const RotaryCacheWritePagedQ8rsInputs<OnDevice>& inputs,
+                                                                         const RotaryCacheWritePagedQ8rsAttributes& attributes) {
+  const ArgumentKey key{
+    rotary_cache_write_paged_q8rs::signatures[0], inputs.query, inputs.key, inputs.value, inputs.key_cache,
+    inputs.value_cache, inputs.scale_cache, inputs.cos, inputs.sin, inputs.blocks, inputs.last, inputs.rotated,
+    inputs.keys, inputs.values, inputs.scales, inputs.lengths, attributes.interleaved, attributes.only_new,
+  };
+  const auto call = call_of(context, key, [&] {
+    const RotaryCacheWritePagedQ8rsInputs<Described> described{
+      .query = desc_of(inputs.query), .key = desc_of(inputs.key), .value = desc_of(inputs.value),
+      .key_cache = desc_of(inputs.key_cache), .value_cache = desc_of(inputs.value_cache),
+      .scale_cache = desc_of(inputs.scale_cache), .cos = desc_of(inputs.cos), .sin = desc_of(inputs.sin),
+      .blocks = desc_of(inputs.blocks), .last = desc_of(inputs.last), .rotated = desc_of(inputs.rotated),
+      .keys = desc_of(inputs.keys), .values = desc_of(inputs.values), .scales = desc_of(inputs.scales),
+      .lengths = desc_of(inputs.lengths),
+    };
+    return rotary_cache_write_paged_q8rs_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.query), argument_of(inputs.key), argument_of(inputs.value), argument_of(inputs.key_cache),
+    argument_of(inputs.value_cache), argument_of(inputs.scale_cache), argument_of(inputs.cos), argument_of(inputs.sin),
+    argument_of(inputs.blocks), argument_of(inputs.last), argument_of(inputs.rotated), argument_of(inputs.keys),
+    argument_of(inputs.values), argument_of(inputs.scales), argument_of(inputs.lengths),
+  });
+  auto made = run(context, rotary_cache_write_paged_q8rs::signatures[0], call, std::move(arguments));
+  if (!made) return made.error();
+  return RotaryCacheWritePagedQ8rsOutputs{
+    std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2]), std::move((*made)[3]), std::move((*made)[4]),
+  };
+}
+
 Expected<Call> rotary_cache_write_q8rs_call(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
                                             const RotaryCacheWriteQ8rsAttributes& attributes) {
   InferArguments arguments(rotary_cache_write_q8rs::signatures[0]);
@@ -3827,11 +4008,13 @@ std::span<const OperatorEntry> entries() {
   static const OperatorEntry all[] = {
       {attention::signatures[0], infer_attention},
       {attention_paged::signatures[0], infer_attention_paged},
+      {attention_paged_q8rs::signatures[0], infer_attention_paged_q8rs},
       {attention_q8rs::signatures[0], infer_attention_q8rs},
       {pool2d::signatures[1], infer_avg_pool2d},
       {fused_bmm::signatures[1], infer_bmm},
       {cache_write::signatures[0], infer_cache_write},
       {cache_write_paged::signatures[0], infer_cache_write_paged},
+      {cache_write_paged_q8rs::signatures[0], infer_cache_write_paged_q8rs},
       {cache_write_q8rs::signatures[0], infer_cache_write_q8rs},
       {choose_qparams_affine::signatures[0], infer_choose_qparams_affine},
       {concat::signatures[0], infer_concat},
@@ -3899,6 +4082,7 @@ std::span<const OperatorEntry> entries() {
       {rms_norm_linear_q4gsw::signatures[0], infer_rms_norm_linear_q4gsw},
       {rotary_cache_write::signatures[0], infer_rotary_cache_write},
       {rotary_cache_write_paged::signatures[0], infer_rotary_cache_write_paged},
+      {rotary_cache_write_paged_q8rs::signatures[0], infer_rotary_cache_write_paged_q8rs},
       {rotary_cache_write_q8rs::signatures[0], infer_rotary_cache_write_q8rs},
       {rotary_embedding::signatures[0], infer_rotary_embedding},
       {sample::signatures[0], infer_sample},

@@ -76,6 +76,39 @@ Expected<DeviceTensor> attention_paged(Context& context,
                                        const AttentionPagedInputs<OnDevice>& inputs,
                                        const AttentionPagedAttributes& attributes = {});
 
+// attention_paged_q8rs: attention with int8 keys and values in blocks, which a table finds; each row has a scale
+template <typename As>
+struct AttentionPagedQ8rsInputs {
+  typename As::Tensor query;  // f32, f16 [B, X, Y, D]; [B, S, N, D]; with heads_first: [B, N, S, D]
+  typename As::Tensor key;  // i8 [P, V, W, D]; P blocks [K, M, D]; with keys_heads_first: [M, K, D]
+  typename As::Tensor value;  // i8 [P, V, W, E]; as key
+  typename As::Tensor scales;  // f32 [P, V, W, 2]; of each key and of its value
+  // i32 [B, G]; the block of each K keys of a batch; an entry that is no block counts as the last one
+  typename As::Tensor blocks;
+  // f32, f16 [...]; added to the scores; dimensions of 1 of [B, N, S, G * K] are repeated
+  typename As::Optional mask = {};
+  typename As::Optional key_lengths = {};  // i32 [B]; how many keys each batch has; if omitted: G * K
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct AttentionPagedQ8rsAttributes {
+  std::optional<double> scale = std::nullopt;  // factor of the scores; without: 1 / sqrt(D)
+  // limits the scores, softcap * tanh(score / softcap); 0: off; a finite number that is not below 0
+  double softcap = 0;
+  // from_first: row i has the keys up to i; to_last: the last row has all, each row before one less
+  words::Causal causal = words::Causal::none;
+  // the most keys that a row uses, the last ones that causal allows; 0: all; keys; 0 to 2147483647
+  int64_t window = 0;
+  bool heads_first = false;  // whether query and output are [B, N, S, D]
+  bool keys_heads_first = false;  // whether key and value are [B, M, T, D]
+};
+Expected<Call> infer(const AttentionPagedQ8rsInputs<Described>& inputs,
+                     const AttentionPagedQ8rsAttributes& attributes);
+Expected<Call> attention_paged_q8rs_call(const AttentionPagedQ8rsInputs<Described>& inputs,
+                                         const AttentionPagedQ8rsAttributes& attributes = {});
+Expected<DeviceTensor> attention_paged_q8rs(Context& context,
+                                            const AttentionPagedQ8rsInputs<OnDevice>& inputs,
+                                            const AttentionPagedQ8rsAttributes& attributes = {});
+
 // attention_q8rs: attention with int8 keys and values, each row of which has a scale
 template <typename As>
 struct AttentionQ8rsInputs {
@@ -220,6 +253,39 @@ Expected<Call> cache_write_paged_call(const CacheWritePagedInputs<Described>& in
 Expected<CacheWritePagedOutputs> cache_write_paged(Context& context,
                                                    const CacheWritePagedInputs<OnDevice>& inputs,
                                                    const CacheWritePagedAttributes& attributes = {});
+
+// cache_write_paged_q8rs: an int8 cache in blocks, which a table finds, with new keys and values in it, which are quantized
+template <typename As>
+struct CacheWritePagedQ8rsInputs {
+  typename As::Tensor key_cache;  // i8 [P, M, K, D]; P blocks of K keys; K is a power of two
+  typename As::Tensor value_cache;  // i8 [P, M, K, E]
+  typename As::Tensor scale_cache;  // f32 [P, M, K, 2]; of each key and of its value
+  typename As::Tensor key;  // f32, f16 [B, S, M, D]; of the new rows
+  typename As::Tensor value;  // f32, f16 [B, S, M, E]
+  // i32 [B, G]; the block of each K positions of a batch; a new row whose entry is no block is not stored
+  typename As::Tensor blocks;
+  typename As::Tensor last;  // i32 [B]; the position of the last new row; below S - 1, the rows begin at 0
+  typename As::Output keys = {};  // written to; without: the call makes it
+  typename As::Output values = {};  // written to; without: the call makes it
+  typename As::Output scales = {};  // written to; without: the call makes it
+  typename As::Output lengths = {};  // written to; without: the call makes it
+};
+struct CacheWritePagedQ8rsAttributes {
+  bool only_new = false;  // write new rows only; keys, values and scales must then have the memory of the caches
+};
+struct CacheWritePagedQ8rsOutputs {
+  DeviceTensor keys;  // i8 [P, M, K, D]
+  DeviceTensor values;  // i8 [P, M, K, E]
+  DeviceTensor scales;  // f32 [P, M, K, 2]
+  DeviceTensor lengths;  // i32 [B]; the number of keys up to the last new row, at most G * K
+};
+Expected<Call> infer(const CacheWritePagedQ8rsInputs<Described>& inputs,
+                     const CacheWritePagedQ8rsAttributes& attributes);
+Expected<Call> cache_write_paged_q8rs_call(const CacheWritePagedQ8rsInputs<Described>& inputs,
+                                           const CacheWritePagedQ8rsAttributes& attributes = {});
+Expected<CacheWritePagedQ8rsOutputs> cache_write_paged_q8rs(Context& context,
+                                                            const CacheWritePagedQ8rsInputs<OnDevice>& inputs,
+                                                            const CacheWritePagedQ8rsAttributes& attributes = {});
 
 // cache_write_q8rs: an int8 cache of keys and values with new rows in it, which are quantized
 template <typename As>
@@ -2010,6 +2076,46 @@ Expected<Call> rotary_cache_write_paged_call(const RotaryCacheWritePagedInputs<D
 Expected<RotaryCacheWritePagedOutputs> rotary_cache_write_paged(Context& context,
                                                                 const RotaryCacheWritePagedInputs<OnDevice>& inputs,
                                                                 const RotaryCacheWritePagedAttributes& attributes = {});
+
+// rotary_cache_write_paged_q8rs: rotated queries, and an int8 cache in blocks with the rotated keys and the values of new rows, which are quantized
+template <typename As>
+struct RotaryCacheWritePagedQ8rsInputs {
+  // f32, f16 [B, S, X, D]; N heads; without key and value: N heads, then M of keys, then M of values
+  typename As::Tensor query;
+  typename As::Optional key = {};  // f32, f16 [B, S, M, D]; of the new rows
+  typename As::Optional value = {};  // f32, f16 [B, S, M, D]; as key
+  typename As::Tensor key_cache;  // i8 [P, M, K, D]; P blocks of K keys; K is a power of two
+  typename As::Tensor value_cache;  // i8 [P, M, K, D]
+  typename As::Tensor scale_cache;  // f32 [P, M, K, 2]; of each key and of its value
+  typename As::Tensor cos;  // f32, f16 [Q, R]; row p is for position p
+  typename As::Tensor sin;  // f32, f16 [Q, R]
+  // i32 [B, G]; the block of each K positions of a batch; a new row whose entry is no block is not stored
+  typename As::Tensor blocks;
+  typename As::Tensor last;  // i32 [B]; the position of the last new row; below S - 1, the rows begin at 0
+  typename As::Output rotated = {};  // written to; without: the call makes it
+  typename As::Output keys = {};  // written to; without: the call makes it
+  typename As::Output values = {};  // written to; without: the call makes it
+  typename As::Output scales = {};  // written to; without: the call makes it
+  typename As::Output lengths = {};  // written to; without: the call makes it
+};
+struct RotaryCacheWritePagedQ8rsAttributes {
+  bool interleaved = false;  // pairs are neighbours; else element i and element i + R
+  bool only_new = false;  // write new rows only; keys, values and scales must then have the memory of the caches
+};
+struct RotaryCacheWritePagedQ8rsOutputs {
+  DeviceTensor rotated;  // f32, f16 [B, S, N, D]
+  DeviceTensor keys;  // i8 [P, M, K, D]
+  DeviceTensor values;  // i8 [P, M, K, D]
+  DeviceTensor scales;  // f32 [P, M, K, 2]
+  DeviceTensor lengths;  // i32 [B]; the number of keys up to the last new row, at most G * K
+};
+Expected<Call> infer(const RotaryCacheWritePagedQ8rsInputs<Described>& inputs,
+                     const RotaryCacheWritePagedQ8rsAttributes& attributes);
+Expected<Call> rotary_cache_write_paged_q8rs_call(const RotaryCacheWritePagedQ8rsInputs<Described>& inputs,
+                                                  const RotaryCacheWritePagedQ8rsAttributes& attributes = {});
+Expected<RotaryCacheWritePagedQ8rsOutputs> rotary_cache_write_paged_q8rs(Context& context,
+                                                                         const RotaryCacheWritePagedQ8rsInputs<OnDevice>& inputs,
+                                                                         const RotaryCacheWritePagedQ8rsAttributes& attributes = {});
 
 // rotary_cache_write_q8rs: rotated queries, and an int8 cache with the rotated keys and the values of new rows, which are quantized
 template <typename As>

@@ -6,9 +6,11 @@
 #include "attention_coopmat_paged.h"
 #include "attention_join.h"
 #include "attention_paged.h"
+#include "attention_paged_q8rs.h"
 #include "attention_q8rs.h"
 #include "attention_vectors.h"
 #include "attention_vectors_paged.h"
+#include "attention_vectors_paged_q8rs.h"
 #include "attention_vectors_q8rs.h"
 #include "bmm_coopmat.h"
 #include "bmm_plain.h"
@@ -16,6 +18,7 @@
 #include "bmm_tiled.h"
 #include "cache_write.h"
 #include "cache_write_paged.h"
+#include "cache_write_paged_q8rs.h"
 #include "cache_write_q8rs.h"
 #include "check_feature.h"
 #include "check_matrix.h"
@@ -116,6 +119,7 @@
 #include "rms_norm_linear_q4gsw.h"
 #include "rotary_cache_write.h"
 #include "rotary_cache_write_paged.h"
+#include "rotary_cache_write_paged_q8rs.h"
 #include "rotary_cache_write_q8rs.h"
 #include "rotary_embedding.h"
 #include "sample.h"
@@ -150,9 +154,11 @@ constexpr const OperatorInfo* kOperators[] = {
   &attention_coopmat_paged::op,
   &attention_join::op,
   &attention_paged::op,
+  &attention_paged_q8rs::op,
   &attention_q8rs::op,
   &attention_vectors::op,
   &attention_vectors_paged::op,
+  &attention_vectors_paged_q8rs::op,
   &attention_vectors_q8rs::op,
   &bmm_coopmat::op,
   &bmm_plain::op,
@@ -160,6 +166,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &bmm_tiled::op,
   &cache_write::op,
   &cache_write_paged::op,
+  &cache_write_paged_q8rs::op,
   &cache_write_q8rs::op,
   &check_feature::op,
   &check_matrix::op,
@@ -260,6 +267,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &rms_norm_linear_q4gsw::op,
   &rotary_cache_write::op,
   &rotary_cache_write_paged::op,
+  &rotary_cache_write_paged_q8rs::op,
   &rotary_cache_write_q8rs::op,
   &rotary_embedding::op,
   &sample::op,
@@ -283,11 +291,13 @@ constexpr const OperatorInfo* kOperators[] = {
 constexpr const SignatureInfo* kSignatures[] = {
   &attention::signatures[0],  // attention
   &attention_paged::signatures[0],  // attention_paged
+  &attention_paged_q8rs::signatures[0],  // attention_paged_q8rs
   &attention_q8rs::signatures[0],  // attention_q8rs
   &pool2d::signatures[1],  // avg_pool2d
   &fused_bmm::signatures[1],  // bmm
   &cache_write::signatures[0],  // cache_write
   &cache_write_paged::signatures[0],  // cache_write_paged
+  &cache_write_paged_q8rs::signatures[0],  // cache_write_paged_q8rs
   &cache_write_q8rs::signatures[0],  // cache_write_q8rs
   &choose_qparams_affine::signatures[0],  // choose_qparams_affine
   &concat::signatures[0],  // concat
@@ -355,6 +365,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &rms_norm_linear_q4gsw::signatures[0],  // rms_norm_linear_q4gsw
   &rotary_cache_write::signatures[0],  // rotary_cache_write
   &rotary_cache_write_paged::signatures[0],  // rotary_cache_write_paged
+  &rotary_cache_write_paged_q8rs::signatures[0],  // rotary_cache_write_paged_q8rs
   &rotary_cache_write_q8rs::signatures[0],  // rotary_cache_write_q8rs
   &rotary_embedding::signatures[0],  // rotary_embedding
   &sample::signatures[0],  // sample

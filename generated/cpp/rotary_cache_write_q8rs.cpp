@@ -35,11 +35,11 @@ constexpr FieldInfo kFields[] = {
   table::data({"half_width", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.half_width), 1}),
   table::data({"angles", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.angles), 1}),
   table::data({"table_rows", FieldInfo::Kind::u32, offsetof(Problem, rotary_cache.table_rows), 1}),
-  {"query_lines", FieldInfo::Kind::u32, offsetof(Problem, query_lines), 1},
-  {"lines", FieldInfo::Kind::u32, offsetof(Problem, lines), 1},
-  table::data({"is_packed", FieldInfo::Kind::u32, offsetof(Problem, is_packed), 1}),
-  table::data({"interleaved", FieldInfo::Kind::u32, offsetof(Problem, interleaved), 1}),
-  table::data({"only_new", FieldInfo::Kind::u32, offsetof(Problem, only_new), 1}),
+  {"query_lines", FieldInfo::Kind::u32, offsetof(Problem, rotary_lines.query_lines), 1},
+  {"lines", FieldInfo::Kind::u32, offsetof(Problem, rotary_lines.lines), 1},
+  table::data({"is_packed", FieldInfo::Kind::u32, offsetof(Problem, rotary_lines.is_packed), 1}),
+  table::data({"interleaved", FieldInfo::Kind::u32, offsetof(Problem, rotary_lines.interleaved), 1}),
+  table::data({"only_new", FieldInfo::Kind::u32, offsetof(Problem, rotary_lines.only_new), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -101,7 +101,7 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer groups_ = max(Integer(problem.query_lines) + 2 * Integer(problem.lines),
+  const Integer groups_ = max(Integer(problem.rotary_lines.query_lines) + 2 * Integer(problem.rotary_lines.lines),
       ceil_div(Integer(problem.rotary_cache.batches), Integer(specialization.workgroup)));
   return table::first_false({
       groups_ <= 2147483647,
@@ -134,9 +134,9 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.interleaved) != 0 ? 1 : 0;
-  values[1] = Integer(problem.only_new) != 0 ? 1 : 0;
-  values[2] = Integer(problem.is_packed) != 0 ? 1 : 0;
+  values[0] = Integer(problem.rotary_lines.interleaved) != 0 ? 1 : 0;
+  values[1] = Integer(problem.rotary_lines.only_new) != 0 ? 1 : 0;
+  values[2] = Integer(problem.rotary_lines.is_packed) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -163,7 +163,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const Integer groups_ = max(Integer(problem.query_lines) + 2 * Integer(problem.lines),
+  const Integer groups_ = max(Integer(problem.rotary_lines.query_lines) + 2 * Integer(problem.rotary_lines.lines),
       ceil_div(Integer(problem.rotary_cache.batches), Integer(specialization.workgroup)));
   groups[0] = groups_;
   groups[1] = Integer(1);
@@ -175,15 +175,15 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer groups_ = max(Integer(problem.query_lines) + 2 * Integer(problem.lines),
+  const Integer groups_ = max(Integer(problem.rotary_lines.query_lines) + 2 * Integer(problem.rotary_lines.lines),
       ceil_div(Integer(problem.rotary_cache.batches), Integer(specialization.workgroup)));
   return Real(device.launch_us) + groups_ / (Real(50.0) * Integer(device.compute_units))
       + Integer(specialization.workgroup) / Real(10000.0)
-      + max((Integer(problem.query_lines) * 2 * Integer(bytes(parameters.dtype))
-      + Integer(problem.lines) * 2 * (1 + Integer(bytes(parameters.dtype)))) * Integer(problem.rotary_cache.width)
-      / Real(device.bytes_per_us),
-      (Integer(problem.query_lines) + 2 * Integer(problem.lines)) * Integer(problem.rotary_cache.width) * 80
-      / Real(device.f32_ops_per_us));
+      + max((Integer(problem.rotary_lines.query_lines) * 2 * Integer(bytes(parameters.dtype))
+      + Integer(problem.rotary_lines.lines) * 2 * (1 + Integer(bytes(parameters.dtype))))
+      * Integer(problem.rotary_cache.width) / Real(device.bytes_per_us),
+      (Integer(problem.rotary_lines.query_lines) + 2 * Integer(problem.rotary_lines.lines))
+      * Integer(problem.rotary_cache.width) * 80 / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

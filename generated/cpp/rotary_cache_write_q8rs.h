@@ -11,6 +11,7 @@
 
 #include "qgen/kernels.h"
 #include "rotary_cache_fields.h"
+#include "rotary_lines_fields.h"
 
 namespace qgen::generated::rotary_cache_write_q8rs {
 
@@ -66,11 +67,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 // What the caller knows: a number for every field.
 struct Problem {
   fields::RotaryCache rotary_cache;
-  Required<uint32_t> query_lines;
-  Required<uint32_t> lines;
-  Required<uint32_t> is_packed;
-  Required<uint32_t> interleaved;
-  Required<uint32_t> only_new;
+  fields::RotaryLines rotary_lines;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

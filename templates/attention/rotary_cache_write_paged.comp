@@ -27,7 +27,7 @@ $include "lib/rotary_heads.glsl"
 $include "lib/cache_blocks.glsl"
 
 Head key_head(uint part, uint line) {
-  const BlockRow row = block_row(line);
+  const CacheRow row = cache_row(line);
   const uint before = ${packed} ? problem.heads + (part == kValues ? problem.key_heads : 0u) : 0u;
   const uint heads = ${packed} ? problem.row_heads : problem.key_heads;
   const uint from = ((row.batch * problem.rows + row.row) * heads + before + row.head) * problem.width;

@@ -5,13 +5,9 @@
 // whose entry is no block is not stored.
 //
 //   KEY_HEADS   heads of keys
+$include "lib/cache_rows.glsl"
 $needs KEY_HEADS
-$needs uint first_row(uint batch)
-$gives struct BlockRow
-$gives BlockRow block_row(uint line)
-
-// A row of a head: which one of the cache, of which new row if one is stored there, and that row's position.
-struct BlockRow { uint place, batch, head, row, position; bool is_new, is_stored; };
+$gives CacheRow cache_row(uint line)
 
 // The block of a position; block_count or more: none.
 uint block_at(uint batch, uint position) {
@@ -20,19 +16,19 @@ uint block_at(uint batch, uint position) {
 }
 
 // The line of all new rows of all heads.
-BlockRow new_row(uint line) {
+CacheRow new_row(uint line) {
   const uint row = line % problem.rows, matrix = line / problem.rows;
   const uint head = matrix % KEY_HEADS, batch = matrix / KEY_HEADS;
   const uint position = first_row(batch) + row, block = block_at(batch, position);
   const uint slot = position & problem.block_size - 1u;
-  return BlockRow((block * KEY_HEADS + head) * problem.block_size + slot, batch, head, row, position, true,
+  return CacheRow((block * KEY_HEADS + head) * problem.block_size + slot, batch, head, row, position, true,
                   block < problem.block_count);
 }
 
 // The line of all rows of the caches. Of several new rows for one place, the last one is stored.
-BlockRow cached_row(uint line) {
+CacheRow cached_row(uint line) {
   const uint size = problem.block_size, slot = line & size - 1u, matrix = line >> findMSB(size);
-  BlockRow found = BlockRow(line, 0u, matrix % KEY_HEADS, 0u, 0u, false, true);
+  CacheRow found = CacheRow(line, 0u, matrix % KEY_HEADS, 0u, 0u, false, true);
   for (uint batch = 0u; batch < problem.batches; ++batch) {
     const uint first = first_row(batch);
     for (uint row = slot - first & size - 1u; row < problem.rows; row += size) {
@@ -46,4 +42,4 @@ BlockRow cached_row(uint line) {
   return found;
 }
 
-BlockRow block_row(uint line) { return ${only_rows} ? new_row(line) : cached_row(line); }
+CacheRow cache_row(uint line) { return ${only_rows} ? new_row(line) : cached_row(line); }

@@ -22,7 +22,7 @@ $include "lib/cache_blocks.glsl"
 
 Move move_of(uint element, uint width) {
   const uint d = element % width;
-  const BlockRow row = block_row(element / width);
+  const CacheRow row = cache_row(element / width);
   Move move = Move(row.place * width + d, kNowhere);
   if (row.is_new) move.from = ((row.batch * problem.rows + row.row) * problem.heads + row.head) * width + d;
   if (!row.is_stored) move.place = kNowhere;

@@ -203,8 +203,9 @@ TEST_F(AttentionTest, RotaryPagedCacheWrite) {
         for (const bool is_packed : {false, true}) {
           SCOPED_TRACE(fmt::format("{} {} rows of {} and {} heads, {} wide, blocks of {}{}", name(dtype), it.rows,
                                    it.heads, it.key_heads, it.width, size, is_packed ? ", packed" : ""));
-          expect_reference("rotary_cache_write_paged",
-                           with_blocks(request_of(it, dtype, is_packed, is_packed), dtype, size), kEverythingAsAsked);
+          const Request request = with_blocks(request_of(it, dtype, is_packed, is_packed), dtype, size);
+          expect_reference("rotary_cache_write_paged", request, kEverythingAsAsked);
+          expect_reference("rotary_cache_write_paged_q8rs", with_int8_rows(request), kEverythingAsAsked);
         }
       }
     }
@@ -224,7 +225,9 @@ TEST_F(AttentionTest, RotaryCacheWriteInPlace) {
                                  it.key_heads, it.width, is_packed ? ", packed" : ""));
         testing::expect_in_place(context(), "rotary_cache_write", request, pairs);
         testing::expect_in_place(context(), "rotary_cache_write_q8rs", with_int8_rows(request), with_scales);
-        testing::expect_in_place(context(), "rotary_cache_write_paged", with_blocks(request, dtype, 4), pairs);
+        const Request paged = with_blocks(request, dtype, 4);
+        testing::expect_in_place(context(), "rotary_cache_write_paged", paged, pairs);
+        testing::expect_in_place(context(), "rotary_cache_write_paged_q8rs", with_int8_rows(paged), with_scales);
       }
     }
   }
@@ -278,6 +281,24 @@ TEST(RotaryCacheCalls, SayWhatTheyCannotWrite) {
               "a block has room for 6 keys\n"
               "  hint: it must be a power of two");
   EXPECT_TEXT(paged(rows, {DType::f32, {0, 3, 4, 8}}, two), "there are 1 new rows, and the cache has room for 0");
+  const auto paged_int8 = [&](const TensorDesc& query, int64_t size) {
+    const TensorDesc caches{DType::i8, {9, 3, size, 8}};
+    return said(rotary_cache_write_paged_q8rs_call({.query = query,
+                                                    .key = query,
+                                                    .value = query,
+                                                    .key_cache = caches,
+                                                    .value_cache = caches,
+                                                    .scale_cache = TensorDesc{DType::f32, {9, 3, size, 2}},
+                                                    .cos = table,
+                                                    .sin = table,
+                                                    .blocks = two,
+                                                    .last = TensorDesc{DType::i32, {2}}}));
+  };
+  EXPECT_TEXT(paged_int8({DType::f32, {2, 8, 3, 8}}, 4), "a call");
+  EXPECT_TEXT(paged_int8({DType::f32, {2, 9, 3, 8}}, 4), "there are 9 new rows, and the cache has room for 8");
+  EXPECT_TEXT(paged_int8(rows, 6),
+              "a block has room for 6 keys\n"
+              "  hint: it must be a power of two");
 }
 
 // ---- attention ------------------------------------------------------------------------------------------------------
@@ -464,17 +485,18 @@ TEST_F(AttentionTest, KeysBehindTheLastAreNotRead) {
 
 // ---- attention_paged ------------------------------------------------------------------------------------------------
 
-// The same with keys and values in blocks of `size`. Memory without keys is NaN.
-Request in_blocks(Request request, const Layer& it, DType dtype, int64_t size) {
+// The same with keys, values and scales in blocks of `size`. Memory without keys is NaN; of integers, -128.
+Request in_blocks(Request request, const Layer& it, int64_t size) {
   const BlocksOf blocks = blocks_of(it.batches, it.keys, size);
   request.inputs["blocks"] = blocks.table;
-  for (const char* operand : {"key", "value"}) {
+  for (const char* operand : {"key", "value", "scales"}) {
+    if (!request.inputs.contains(operand)) continue;
     const HostTensor whole = request.inputs.at(operand);
     const int64_t width = whole.shape[3];
     const Shape shape = it.keys_heads_first ? Shape{blocks.count, it.key_heads, size, width}
                                             : Shape{blocks.count, size, it.key_heads, width};
-    HostTensor paged = zeros(dtype, shape);
-    for (int64_t i = 0; i < element_count(shape); ++i) set_element(paged, i, kNan);
+    HostTensor paged = zeros(whole.dtype, shape);
+    for (int64_t i = 0; i < element_count(shape); ++i) set_element(paged, i, whole.dtype == DType::i8 ? -128 : kNan);
     for (int64_t i = 0; i < element_count(whole.shape); ++i) {
       const int64_t batch = i / width / it.key_heads / it.keys, line = i / width % (it.key_heads * it.keys);
       const int64_t head = it.keys_heads_first ? line / it.keys : line % it.key_heads;
@@ -528,26 +550,45 @@ TEST_F(AttentionTest, OfBlocks) {
       for (const int64_t size : {1, 16, 64}) {
         if (!has_turn(i++, 8)) continue;
         SCOPED_TRACE(fmt::format("{} {}, blocks of {}", name(dtype), text_of(layer), size));
-        expect_reference("attention_paged", in_blocks(request_of(layer, dtype), layer, dtype, size),
-                         kEverythingAsAsked);
+        expect_reference("attention_paged", in_blocks(request_of(layer, dtype), layer, size), kEverythingAsAsked);
       }
     }
   }
+}
+
+// Whether blocks of `size` have room for exactly the layer's keys, or the layer does not care.
+bool can_be_in_blocks(const Layer& layer, int64_t size) {
+  return layer.keys % size == 0 || (layer.mask.empty() && layer.lengths.empty());
+}
+
+// With int8 keys and values.
+Request with_int8_keys(Request request) {
+  Shape scales = request.inputs.at("key").shape;
+  scales.back() = 2;
+  request.inputs["scales"] = Random(5).reals(DType::f32, scales, 0, 0.02);
+  for (const char* operand : {"key", "value"}) {
+    HostTensor& tensor = request.inputs.at(operand);
+    tensor = Random(6).integers(DType::i8, tensor.shape, -127, 127);
+  }
+  return request;
 }
 
 // Blocks of any size give what keys without blocks give.
 TEST(PagedAttentionReference, IsThatOfWholeKeys) {
   for (const Layer& layer : kPagedLayers) {
     if (layer.keys > 300) continue;
-    const Request whole = request_of(layer, DType::f32);
-    const HostTensor expected =
-        reference::find("attention")(*complete(*find_operator("attention"), whole)).at("output");
-    for (const int64_t size : {1, 2, 16, 256}) {
-      if (!layer.mask.empty() && layer.keys % size != 0) continue;
-      if (!layer.lengths.empty() && layer.keys % size != 0) continue;
-      const Request paged = in_blocks(whole, layer, DType::f32, size);
-      const Tensors given = reference::find("attention_paged")(*complete(*find_operator("attention_paged"), paged));
-      EXPECT_TRUE(given.at("output").data == expected.data) << text_of(layer) << ", blocks of " << size;
+    for (const bool is_int8 : {false, true}) {
+      const std::string of_whole = is_int8 ? "attention_q8rs" : "attention";
+      const std::string of_blocks = is_int8 ? "attention_paged_q8rs" : "attention_paged";
+      const Request request = request_of(layer, DType::f32), whole = is_int8 ? with_int8_keys(request) : request;
+      const HostTensor expected = reference::find(of_whole)(*complete(*find_operator(of_whole), whole)).at("output");
+      for (const int64_t size : {1, 2, 16, 256}) {
+        if (!can_be_in_blocks(layer, size)) continue;
+        const Request paged = in_blocks(whole, layer, size);
+        const Tensors given = reference::find(of_blocks)(*complete(*find_operator(of_blocks), paged));
+        EXPECT_TRUE(given.at("output").data == expected.data)
+            << of_blocks << " " << text_of(layer) << ", blocks of " << size;
+      }
     }
   }
 }
@@ -561,76 +602,86 @@ TEST_F(AttentionTest, OfSharedAndMissingBlocks) {
   };
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const std::vector<double>& table : tables) {
-      Request request = in_blocks(request_of(layer, dtype), layer, dtype, 16);
+      Request request = in_blocks(request_of(layer, dtype), layer, 16);
       request.inputs["blocks"] = tensor_of(DType::i32, {3, 8}, table);
       for (const char* operand : {"key", "value"})  // without the NaN of the block that nobody has
         request.inputs[operand] = Random(3).reals(dtype, request.inputs.at(operand).shape, -2, 2);
       expect_reference("attention_paged", request, kEverythingAsAsked);
+      expect_reference("attention_paged_q8rs", with_int8_keys(request), kEverythingAsAsked);
     }
   }
 }
 
 TEST_F(AttentionTest, OfNoBlocks) {
-  for (const Layer& layer : {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}})
-    expect_reference("attention_paged", in_blocks(request_of(layer, DType::f32), layer, DType::f32, 4),
-                     kEverythingAsAsked);
+  for (const Layer& layer : {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}}) {
+    const Request request = in_blocks(request_of(layer, DType::f32), layer, 4);
+    expect_reference("attention_paged", request, kEverythingAsAsked);
+    expect_reference("attention_paged_q8rs", with_int8_keys(request), kEverythingAsAsked);
+  }
   // No block, and no entry in the table: rows without keys are zeros.
   for (const auto& [count, per_row] : {std::pair{0, 3}, {2, 0}, {0, 0}}) {
-    Request request = in_blocks(request_of({.queries = 2}, DType::f32), {.queries = 2}, DType::f32, 4);
+    Request request = in_blocks(request_of({.queries = 2}, DType::f32), {.queries = 2}, 4);
     for (const char* operand : {"key", "value"}) request.inputs[operand] = zeros(DType::f32, {count, 4, 1, 32});
     request.inputs["blocks"] = zeros(DType::i32, {1, per_row});
     expect_reference("attention_paged", request, kEverythingAsAsked);
+    expect_reference("attention_paged_q8rs", with_int8_keys(request), kEverythingAsAsked);
   }
 }
 
 // ---- attention_q8rs -------------------------------------------------------------------------------------------------
 
-// The same with int8 keys and values.
-Request with_int8_keys(Request request) {
-  Shape scales = request.inputs.at("key").shape;
-  scales.back() = 2;
-  request.inputs["scales"] = Random(5).reals(DType::f32, scales, 0, 0.02);
-  for (const char* operand : {"key", "value"}) {
-    HostTensor& tensor = request.inputs.at(operand);
-    tensor = Random(6).integers(DType::i8, tensor.shape, -127, 127);
-  }
-  return request;
-}
+const Layer kInt8Layers[] = {
+    {},
+    {.width = 1},
+    {.queries = 3, .keys = 7, .width = 5, .value_width = 3},
+    {.heads = 4, .queries = 1, .keys = 129, .width = 64},
+    {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32},
+    {.batches = 2, .heads = 6, .key_heads = 1, .queries = 5, .keys = 64, .width = 96, .value_width = 48},
+    {.heads = 2, .key_heads = 1, .queries = 3, .keys = 300, .width = 256},
+    {.queries = 2, .keys = 5, .width = 300, .value_width = 1000},
+    {.queries = 2, .keys = 5, .width = 64, .value_width = 256},
+    {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .heads_first = true},
+    {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .keys_heads_first = true},
+    {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 70, .mask = {2, 1, 1, 70}},
+    {.heads = 2, .queries = 9, .keys = 70, .causal = "to_last", .window = 20, .softcap = 5, .mask = {9, 70}},
+    {.heads = 3, .key_heads = 3, .queries = 9, .keys = 4, .causal = "to_last"},
+    {.batches = 4, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 3, -7, 1000}},
+    {.batches = 3,
+     .heads = 8,
+     .key_heads = 2,
+     .queries = 5,
+     .keys = 1100,
+     .width = 64,
+     .causal = "to_last",
+     .window = 600,
+     .lengths = {1100, 530, 0},
+     .keys_heads_first = true},
+};
 
 TEST_F(AttentionTest, OfInt8) {
-  const Layer layers[] = {
-      {},
-      {.width = 1},
-      {.queries = 3, .keys = 7, .width = 5, .value_width = 3},
-      {.heads = 4, .queries = 1, .keys = 129, .width = 64},
-      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32},
-      {.batches = 2, .heads = 6, .key_heads = 1, .queries = 5, .keys = 64, .width = 96, .value_width = 48},
-      {.heads = 2, .key_heads = 1, .queries = 3, .keys = 300, .width = 256},
-      {.queries = 2, .keys = 5, .width = 300, .value_width = 1000},
-      {.queries = 2, .keys = 5, .width = 64, .value_width = 256},
-      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .heads_first = true},
-      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .keys_heads_first = true},
-      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 70, .mask = {2, 1, 1, 70}},
-      {.heads = 2, .queries = 9, .keys = 70, .causal = "to_last", .window = 20, .softcap = 5, .mask = {9, 70}},
-      {.heads = 3, .key_heads = 3, .queries = 9, .keys = 4, .causal = "to_last"},
-      {.batches = 4, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 3, -7, 1000}},
-      {.batches = 3,
-       .heads = 8,
-       .key_heads = 2,
-       .queries = 5,
-       .keys = 1100,
-       .width = 64,
-       .causal = "to_last",
-       .window = 600,
-       .lengths = {1100, 530, 0},
-       .keys_heads_first = true},
-  };
   size_t i = 0;
   for (const DType dtype : {DType::f32, DType::f16}) {
-    for (const Layer& layer : layers) {
+    for (const Layer& layer : kInt8Layers) {
       if (!has_turn(i++, 4)) continue;
       SCOPED_TRACE(fmt::format("{} {}", name(dtype), text_of(layer)));
       expect_reference("attention_q8rs", with_int8_keys(request_of(layer, dtype)), kEverythingAsAsked);
+    }
+  }
+}
+
+// Every layer of blocks, and every one of int8.
+TEST_F(AttentionTest, OfInt8Blocks) {
+  std::vector<Layer> layers(std::begin(kPagedLayers), std::end(kPagedLayers));
+  layers.insert(layers.end(), std::begin(kInt8Layers), std::end(kInt8Layers));
+  size_t i = 0;
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Layer& layer : layers) {
+      for (const int64_t size : {1, 16, 64}) {
+        if (!can_be_in_blocks(layer, size) || !has_turn(i++, 8)) continue;
+        SCOPED_TRACE(fmt::format("{} {}, blocks of {}", name(dtype), text_of(layer), size));
+        expect_reference("attention_paged_q8rs", in_blocks(with_int8_keys(request_of(layer, dtype)), layer, size),
+                         kEverythingAsAsked);
+      }
     }
   }
 }
@@ -647,14 +698,15 @@ TEST_F(AttentionTest, OfInt8WithSpecialScales) {
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const double special : {0.0, kNan, kInfinity, -kInfinity}) {
       for (const int64_t part : {0, 1}) {
-        Request request =
-            with_int8_keys(request_of({.batches = 2, .queries = 3, .keys = 150, .lengths = {100, 7}}, dtype));
+        const Layer layer{.batches = 2, .queries = 3, .keys = 150, .lengths = {100, 7}};
+        Request request = with_int8_keys(request_of(layer, dtype));
         HostTensor& scales = request.inputs.at("scales");
         set_element(scales, 2 * 5 + part, special);
         for (int64_t key = 100; key < 150; ++key) set_element(scales, 2 * key + part, kNan);
         for (int64_t key = 157; key < 300; ++key) set_element(scales, 2 * key + part, kNan);
         SCOPED_TRACE(fmt::format("{} {} {}", name(dtype), special, part));
         expect_reference("attention_q8rs", request, kEverythingAsAsked);
+        expect_reference("attention_paged_q8rs", in_blocks(request, layer, 16), kEverythingAsAsked);
       }
     }
   }
@@ -710,6 +762,15 @@ TEST(AttentionCalls, SayWhichBlocksTheyCannotRead) {
   EXPECT_TEXT(with({DType::f16, {9, 16, 3, 8}}, table),
               "key is f16, and query is f32\n"
               "  hint: both must have the same dtype");
+  const auto with_int8 = [&](int64_t size, const TensorDesc& scales) {
+    const TensorDesc keys{DType::i8, {9, size, 3, 8}};
+    return said(
+        attention_paged_q8rs_call({.query = query, .key = keys, .value = keys, .scales = scales, .blocks = table}));
+  };
+  EXPECT_TEXT(with_int8(16, {DType::f32, {9, 16, 3, 2}}), "accepted");
+  EXPECT_TEXT(with_int8(12, {DType::f32, {9, 12, 3, 2}}),
+              "a block has room for 12 keys\n"
+              "  hint: it must be a power of two");
 }
 
 TEST(AttentionCalls, SayWhatTheyCannotRotate) {

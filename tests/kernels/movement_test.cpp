@@ -219,6 +219,18 @@ TEST_F(MovementTest, CacheWrite) {
   }
 }
 
+// The int8 caches of a request, with scales.
+Request quantized_caches(Request request) {
+  for (const char* cache : {"key_cache", "value_cache"}) {
+    HostTensor& tensor = request.inputs.at(cache);
+    tensor = Random(5).integers(DType::i8, tensor.shape, -127, 127);
+  }
+  Shape scales = request.inputs.at("key_cache").shape;
+  scales.back() = 2;
+  request.inputs["scale_cache"] = Random(6).reals(DType::f32, scales, 0, 2);
+  return request;
+}
+
 // With caches in blocks of `size`. Without `table` no batches share a block.
 Request paged_request(const CacheCase& it, DType dtype, int64_t size, const std::vector<double>& table = {}) {
   Request request = cache_request(it, dtype);
@@ -237,7 +249,9 @@ TEST_F(MovementTest, PagedCacheWrite) {
       for (const int64_t size : {1, 2, 16, 256}) {
         SCOPED_TRACE(fmt::format("{} {} of {} rows, {} and {} wide, blocks of {}", name(dtype), it.rows, it.capacity,
                                  it.width, it.value_width, size));
-        expect_reference("cache_write_paged", paged_request(it, dtype, size), kEverythingAsAsked);
+        const Request request = paged_request(it, dtype, size);
+        expect_reference("cache_write_paged", request, kEverythingAsAsked);
+        expect_reference("cache_write_paged_q8rs", quantized_caches(request), kEverythingAsAsked);
       }
     }
   }
@@ -251,41 +265,38 @@ TEST_F(MovementTest, PagedCacheWriteOfAnyTable) {
     for (const std::vector<double>& table : {std::vector<double>{1, 2, 3, 0, 3, 3, 1, 8},
                                              {0, 0, 0, 0, 0, 0, 0, 0},
                                              {-1, 9, 2147483647, -2147483648.0, 1, -2, 10, 3},
-                                             {9, 9, 9, 9, 9, 9, 9, 9}})
-      expect_reference("cache_write_paged", paged_request(it, dtype, 4, table), kEverythingAsAsked);
+                                             {9, 9, 9, 9, 9, 9, 9, 9}}) {
+      const Request request = paged_request(it, dtype, 4, table);
+      expect_reference("cache_write_paged", request, kEverythingAsAsked);
+      expect_reference("cache_write_paged_q8rs", quantized_caches(request), kEverythingAsAsked);
+    }
   }
 }
 
 // With only_new, in the memory of the caches: the same, and other rows are not touched.
 TEST_F(MovementTest, CacheWriteInPlace) {
   const testing::OperandPairs pairs{{"keys", "key_cache"}, {"values", "value_cache"}};
+  testing::OperandPairs with_scales = pairs;
+  with_scales["scales"] = "scale_cache";
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const CacheCase& it : kCaches) {
       SCOPED_TRACE(
           fmt::format("{} {} of {} rows, {} and {} wide", name(dtype), it.rows, it.capacity, it.width, it.value_width));
-      testing::expect_in_place(context(), "cache_write", cache_request(it, dtype), pairs);
-      testing::expect_in_place(context(), "cache_write_paged", paged_request(it, dtype, 4), pairs);
+      const Request whole = cache_request(it, dtype), paged = paged_request(it, dtype, 4);
+      testing::expect_in_place(context(), "cache_write", whole, pairs);
+      testing::expect_in_place(context(), "cache_write_q8rs", quantized_caches(whole), with_scales);
+      testing::expect_in_place(context(), "cache_write_paged", paged, pairs);
+      testing::expect_in_place(context(), "cache_write_paged_q8rs", quantized_caches(paged), with_scales);
     }
     // Entries that are no blocks.
     const CacheCase far{2, 2, 16, 16, 3, 5, {15, 15}};
-    testing::expect_in_place(context(), "cache_write_paged",
-                             paged_request(far, dtype, 4, {-1, 9, 2147483647, -2147483648.0, 1, -2, 10, 3}), pairs);
+    const Request request = paged_request(far, dtype, 4, {-1, 9, 2147483647, -2147483648.0, 1, -2, 10, 3});
+    testing::expect_in_place(context(), "cache_write_paged", request, pairs);
+    testing::expect_in_place(context(), "cache_write_paged_q8rs", quantized_caches(request), with_scales);
   }
 }
 
 // ---- cache_write_q8rs -----------------------------------------------------------------------------------------------
-
-// The int8 caches of a request, with scales.
-Request quantized_caches(Request request) {
-  for (const char* cache : {"key_cache", "value_cache"}) {
-    HostTensor& tensor = request.inputs.at(cache);
-    tensor = Random(5).integers(DType::i8, tensor.shape, -127, 127);
-  }
-  Shape scales = request.inputs.at("key_cache").shape;
-  scales.back() = 2;
-  request.inputs["scale_cache"] = Random(6).reals(DType::f32, scales, 0, 2);
-  return request;
-}
 
 TEST_F(MovementTest, Int8CacheWrite) {
   for (const DType dtype : {DType::f32, DType::f16}) {
@@ -304,10 +315,14 @@ TEST_F(MovementTest, Int8CacheWriteOfSpecialRows) {
       -2,  3,    1,   kInfinity, -2,    3,      -kInfinity, 0,        0,       0,        3.4e38, -3.4e38, 1.7e38, 1e30,
       127, 0.5,  1.5, -2.5,      254,   -1,     253.0001,   -252.999, 1e-320,  0x1p-24,  -1,     1};
   for (const DType dtype : {DType::f32, DType::f16}) {
-    Request request = quantized_caches(cache_request({1, 1, 10, 10, 4, 4, {9}}, dtype));
-    request.inputs["key"] = testing::tensor_of(dtype, {1, 10, 1, 4}, rows);
-    request.inputs["value"] = testing::tensor_of(dtype, {1, 10, 1, 4}, std::vector<double>(rows.rbegin(), rows.rend()));
-    expect_reference("cache_write_q8rs", request, kEverythingAsAsked);
+    const CacheCase it{1, 1, 10, 10, 4, 4, {9}};
+    for (const bool is_paged : {false, true}) {
+      Request request = quantized_caches(is_paged ? paged_request(it, dtype, 4) : cache_request(it, dtype));
+      request.inputs["key"] = testing::tensor_of(dtype, {1, 10, 1, 4}, rows);
+      request.inputs["value"] =
+          testing::tensor_of(dtype, {1, 10, 1, 4}, std::vector<double>(rows.rbegin(), rows.rend()));
+      expect_reference(is_paged ? "cache_write_paged_q8rs" : "cache_write_q8rs", request, kEverythingAsAsked);
+    }
   }
 }
 

@@ -265,9 +265,17 @@ def attention_rows():
     table = np.array([[3, 1, 0], [3, 2, 4]], np.int32)
     in_blocks = [reals(5, 2, 4, 16), reals(5, 2, 4, 16)]
     gathered = [blocks[table].reshape(2, 6, 4, 16) for blocks in in_blocks]
+    int8_blocks, block_scales = [codes(5, 2, 4, 16), codes(5, 2, 4, 16)], np.abs(reals(5, 2, 4, 2)).astype(np.float32)
+    plain_blocks = [f64(rows) * f64(block_scales[..., i : i + 1]) for i, rows in enumerate(int8_blocks)]
+    gathered_int8 = [blocks[table].reshape(2, 6, 4, 16) for blocks in plain_blocks]
     block_caches = [reals(5, 2, 2, 8), reals(5, 2, 2, 8)]
     written_blocks = [cache.copy() for cache in block_caches]
     for cache, rows in zip(written_blocks, new):
+        cache[1, :, 1] = rows[0, 0]
+    int8_block_caches, block_scale_cache = [codes(5, 2, 2, 8), codes(5, 2, 2, 8)], reals(5, 2, 2, 2)
+    int8_written_blocks, written_block_scales = [cache.copy() for cache in int8_block_caches], block_scale_cache.copy()
+    written_block_scales[1, :, 1] = 1
+    for cache, rows in zip(int8_written_blocks, whole):
         cache[1, :, 1] = rows[0, 0]
     return [
         ("attention", {"query": query, "key": key, "value": value}, {}, attended(query, key, value)),
@@ -275,9 +283,15 @@ def attention_rows():
          attended(query, *plain)),
         ("attention_paged", {"query": query, "key": in_blocks[0], "value": in_blocks[1], "blocks": table}, {},
          attended(query, *gathered)),
+        ("attention_paged_q8rs", {"query": query, "key": int8_blocks[0], "value": int8_blocks[1], "scales": block_scales,
+                                  "blocks": table}, {}, attended(query, *gathered_int8)),
         ("cache_write_paged", {"key_cache": block_caches[0], "value_cache": block_caches[1], "key": new[0], "value": new[1],
                                "blocks": table[:1], "last": np.array([3], np.int32)}, {},
          (*written_blocks, np.array([4]))),
+        ("cache_write_paged_q8rs", {"key_cache": int8_block_caches[0], "value_cache": int8_block_caches[1],
+                                    "scale_cache": block_scale_cache, "key": whole[0], "value": whole[1],
+                                    "blocks": table[:1], "last": np.array([3], np.int32)}, {},
+         (*int8_written_blocks, written_block_scales, np.array([4]))),
         ("cache_write_q8rs", {**int8_caches, "key": whole[0], "value": whole[1]}, {},
          (*int8_written, written_scales, np.array([4]))),
         ("rotary_embedding", {"input": query, "cos": cos, "sin": sin}, {}, rotated(f64(query), cos, sin)),

@@ -9,10 +9,12 @@
 
 #include "attention.h"
 #include "attention_paged.h"
+#include "attention_paged_q8rs.h"
 #include "attention_q8rs.h"
 #include "operators.h"
 #include "rotary_cache_write.h"
 #include "rotary_cache_write_paged.h"
+#include "rotary_cache_write_paged_q8rs.h"
 #include "rotary_cache_write_q8rs.h"
 #include "rotary_embedding.h"
 #include "runtime/engine/calls/placement.h"
@@ -106,7 +108,7 @@ Done check_dtypes(const Inputs& inputs) {
   const TensorDesc& query = inputs.query;
   std::vector<std::pair<std::string_view, const Required<TensorDesc>*>> tensors{{"cos", &inputs.cos},
                                                                                 {"sin", &inputs.sin}};
-  if constexpr (!std::is_same_v<Inputs, RotaryCacheWriteQ8rsInputs<Described>>)
+  if constexpr (!requires { inputs.scale_cache; })  // not of int8
     tensors.insert(tensors.begin(), {{"key_cache", &inputs.key_cache}, {"value_cache", &inputs.value_cache}});
   for (const auto& [name, given] : tensors) {
     if (Done same = check_same_dtype(name, *given, "query", query); !same) return same;
@@ -174,6 +176,20 @@ fields::RotaryPairs pairs_of(const Inputs& inputs, const Attributes& attributes,
   };
 }
 
+// What the operators of int8 caches share. `cached_rows`: as above.
+template <typename Inputs, typename Attributes>
+fields::RotaryLines lines_of(const Inputs& inputs, const Attributes& attributes, int64_t heads, int64_t cached_rows) {
+  const int64_t batches = inputs.query->shape[0], rows = inputs.query->shape[1];
+  const bool has_queries = element_count(rotated_by(inputs.query, heads).shape) > 0;
+  return {
+      .query_lines = u32(has_queries ? batches * rows * heads : 0),
+      .lines = u32(inputs.key_cache->shape[1] * (attributes.only_new ? batches * rows : cached_rows)),
+      .is_packed = inputs.key ? 0u : 1u,
+      .interleaved = attributes.interleaved ? 1u : 0u,
+      .only_new = attributes.only_new ? 1u : 0u,
+  };
+}
+
 }  // namespace
 
 Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const RotaryCacheWriteAttributes& attributes) {
@@ -233,19 +249,10 @@ Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
   const int64_t capacity = key_cache.shape[2];
   const auto heads = checked(inputs, capacity);
   if (!heads) return heads.error();
-  const int64_t batches = query.shape[0], rows = query.shape[1], key_heads = key_cache.shape[1];
-  const TensorDesc rotated = rotated_by(query, *heads);
-  const int64_t query_lines = element_count(rotated.shape) > 0 ? batches * rows * *heads : 0;
-  const int64_t lines = batches * key_heads * (attributes.only_new ? rows : capacity);
-  const bool is_empty = query_lines == 0 && lines == 0;
+  const auto lines = lines_of(inputs, attributes, *heads, query.shape[0] * capacity);
   const rotary_cache_write_q8rs::Problem fields{
-      .rotary_cache = sizes_of(inputs, *heads, capacity, is_empty),
-      .query_lines = u32(query_lines),
-      .lines = u32(lines),
-      .is_packed = inputs.key ? 0u : 1u,
-      .interleaved = attributes.interleaved ? 1u : 0u,
-      .only_new = attributes.only_new ? 1u : 0u,
-  };
+      .rotary_cache = sizes_of(inputs, *heads, capacity, lines.query_lines == 0 && lines.lines == 0),
+      .rotary_lines = lines};
   return make_call(fields, {.query = query,
                             .key = inputs.key,
                             .value = inputs.value,
@@ -255,11 +262,41 @@ Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
                             .cos = inputs.cos,
                             .sin = inputs.sin,
                             .last = inputs.last,
-                            .rotated = rotated,
+                            .rotated = rotated_by(query, *heads),
                             .keys = TensorDesc{DType::i8, key_cache.shape},
                             .values = TensorDesc{DType::i8, key_cache.shape},
                             .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
-                            .lengths = TensorDesc{DType::i32, {batches}}});
+                            .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+}
+
+Expected<Call> infer(const RotaryCacheWritePagedQ8rsInputs<Described>& inputs,
+                     const RotaryCacheWritePagedQ8rsAttributes& attributes) {
+  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &blocks = inputs.blocks;
+  const int64_t block_count = key_cache.shape[0], block_size = key_cache.shape[2];
+  const auto capacity = checked_capacity(block_count, block_size, blocks);
+  if (!capacity) return capacity.error();
+  const auto heads = checked(inputs, *capacity);
+  if (!heads) return heads.error();
+  const auto lines = lines_of(inputs, attributes, *heads, block_count * block_size);
+  const rotary_cache_write_paged_q8rs::Problem fields{
+      .rotary_cache = sizes_of(inputs, *heads, *capacity, lines.query_lines == 0 && lines.lines == 0),
+      .rotary_lines = lines,
+      .block_table = block_table_of(block_count, block_size, blocks)};
+  return make_call(fields, {.query = query,
+                            .key = inputs.key,
+                            .value = inputs.value,
+                            .key_cache = key_cache,
+                            .value_cache = inputs.value_cache,
+                            .scale_cache = inputs.scale_cache,
+                            .cos = inputs.cos,
+                            .sin = inputs.sin,
+                            .blocks = blocks,
+                            .last = inputs.last,
+                            .rotated = rotated_by(query, *heads),
+                            .keys = TensorDesc{DType::i8, key_cache.shape},
+                            .values = TensorDesc{DType::i8, key_cache.shape},
+                            .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
+                            .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
 }
 
 // ---- attention ------------------------------------------------------------------------------------------------------
@@ -357,6 +394,22 @@ Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attrib
   return LayerAndOutput{layer, output};
 }
 
+struct PagedLayerAndOutput : LayerAndOutput {
+  fields::BlockTable blocks;
+};
+
+// The same with keys and values in blocks.
+template <typename Inputs, typename Attributes>
+Expected<PagedLayerAndOutput> paged_layer_of(const Inputs& inputs, const Attributes& attributes) {
+  const int64_t block_count = inputs.key->shape[0];
+  const int64_t block_size = inputs.key->shape[attributes.keys_heads_first ? 2 : 1];
+  const auto capacity = checked_capacity(block_count, block_size, inputs.blocks);
+  if (!capacity) return capacity.error();
+  const auto of = layer_of(inputs, attributes, *capacity);
+  if (!of) return of.error();
+  return PagedLayerAndOutput{*of, block_table_of(block_count, block_size, inputs.blocks)};
+}
+
 template <typename Inputs>
 Done check_keys(const Inputs& inputs) {
   for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
@@ -381,14 +434,9 @@ Expected<Call> infer(const AttentionInputs<Described>& inputs, const AttentionAt
 
 Expected<Call> infer(const AttentionPagedInputs<Described>& inputs, const AttentionPagedAttributes& attributes) {
   if (Done same = check_keys(inputs); !same) return same.error();
-  const int64_t block_count = inputs.key->shape[0];
-  const int64_t block_size = inputs.key->shape[attributes.keys_heads_first ? 2 : 1];
-  const auto capacity = checked_capacity(block_count, block_size, inputs.blocks);
-  if (!capacity) return capacity.error();
-  const auto of = layer_of(inputs, attributes, *capacity);
+  const auto of = paged_layer_of(inputs, attributes);
   if (!of) return of.error();
-  const attention_paged::Problem fields{.attention_layer = of->layer,
-                                        .block_table = block_table_of(block_count, block_size, inputs.blocks)};
+  const attention_paged::Problem fields{.attention_layer = of->layer, .block_table = of->blocks};
   return make_call(fields, {.query = inputs.query,
                             .key = inputs.key,
                             .value = inputs.value,
@@ -408,6 +456,21 @@ Expected<Call> infer(const AttentionQ8rsInputs<Described>& inputs, const Attenti
                                                                            .mask = inputs.mask,
                                                                            .key_lengths = inputs.key_lengths,
                                                                            .output = of->output});
+}
+
+Expected<Call> infer(const AttentionPagedQ8rsInputs<Described>& inputs,
+                     const AttentionPagedQ8rsAttributes& attributes) {
+  const auto of = paged_layer_of(inputs, attributes);
+  if (!of) return of.error();
+  const attention_paged_q8rs::Problem fields{.attention_layer = of->layer, .block_table = of->blocks};
+  return make_call(fields, {.query = inputs.query,
+                            .key = inputs.key,
+                            .value = inputs.value,
+                            .scales = inputs.scales,
+                            .blocks = inputs.blocks,
+                            .mask = inputs.mask,
+                            .key_lengths = inputs.key_lengths,
+                            .output = of->output});
 }
 
 }  // namespace qgen::generated::operators

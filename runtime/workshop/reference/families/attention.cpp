@@ -382,7 +382,7 @@ Answer attention(const Request& request) {
   return answer_of(layer.query.tensor, shape, std::move(exact));
 }
 
-// The keys or values of all batches, [B, G * K, M, D], or with the heads first. An entry that is no block counts as the
+// The keys, values or scales of all batches, [B, G * K, M, D], or with the heads first. An entry that is no block counts as the
 // last one.
 HostTensor out_of_blocks(const Request& request, const char* name) {
   const HostTensor &cache = request.inputs.at(name), &blocks = request.inputs.at("blocks");
@@ -409,7 +409,9 @@ HostTensor out_of_blocks(const Request& request, const char* name) {
 
 Answer attention_paged(const Request& request) {
   Request whole = request;
-  for (const char* name : {"key", "value"}) whole.inputs[name] = out_of_blocks(request, name);
+  for (const char* name : {"key", "value", "scales"}) {
+    if (find_input(request, name)) whole.inputs[name] = out_of_blocks(request, name);
+  }
   return attention(whole);
 }
 
@@ -419,9 +421,11 @@ std::span<const Row> attention_rows() {
   static constexpr Row kRows[] = {
       exact_row<attention>("attention"),
       exact_row<attention_paged>("attention_paged"),
+      exact_row<attention_paged>("attention_paged_q8rs"),
       exact_row<attention>("attention_q8rs"),
       exact_row<rotary_cache_write>("rotary_cache_write"),
       exact_row<rotary_cache_write>("rotary_cache_write_paged"),
+      exact_row<rotary_cache_write_q8rs>("rotary_cache_write_paged_q8rs"),
       exact_row<rotary_cache_write_q8rs>("rotary_cache_write_q8rs"),
       exact_row<rotary_embedding>("rotary_embedding"),
   };

@@ -245,6 +245,7 @@ std::span<const Row> movement_rows() {
   static constexpr Row kRows[] = {
       {"cache_write", cache_write},
       {"cache_write_paged", cache_write},
+      {"cache_write_paged_q8rs", cache_write_q8rs},
       {"cache_write_q8rs", cache_write_q8rs},
       {"concat", concat},
       {"gather", gather},
