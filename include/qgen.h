@@ -301,15 +301,16 @@ QGEN_API qgen_code qgen_model_record(qgen_model* model, qgen_frame* frame, const
    and have room for `capacity` tokens of each sequence (docs/language_models.md). */
 typedef struct qgen_generator qgen_generator;
 typedef enum qgen_cache {
-  QGEN_CACHE_OF_MODEL = 0, /* f32 or f16 */
-  QGEN_CACHE_INT8 = 1,     /* with a scale for each head and token */
-  QGEN_CACHE_PAGED = 2     /* f32 or f16, in blocks of 16 tokens */
+  QGEN_CACHE_OF_MODEL = 0,  /* f32 or f16 */
+  QGEN_CACHE_INT8 = 1,      /* with a scale for each head and token */
+  QGEN_CACHE_PAGED = 2,     /* f32 or f16, in blocks of 16 tokens */
+  QGEN_CACHE_PAGED_INT8 = 3 /* int8 with such scales, in blocks of 16 tokens */
 } qgen_cache;
 QGEN_API qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t capacity, qgen_cache cache,
                                        qgen_generator** generator, qgen_error** error);
-/* With paged caches: blocks of `block_size` tokens, a power of two. Sequences get them as they grow, from a pool of
-   `blocks`; 0: as many as the capacity of all sequences needs. */
-QGEN_API qgen_code qgen_generator_load_paged(qgen_device* device, const char* path, int64_t capacity,
+/* With QGEN_CACHE_PAGED or QGEN_CACHE_PAGED_INT8: blocks of `block_size` tokens, a power of two. Sequences get them as
+   they grow, from a pool of `blocks`; 0: as many as the capacity of all sequences needs. */
+QGEN_API qgen_code qgen_generator_load_paged(qgen_device* device, const char* path, int64_t capacity, qgen_cache cache,
                                              int64_t block_size, int64_t blocks, qgen_generator** generator,
                                              qgen_error** error);
 QGEN_API void qgen_generator_free(qgen_generator* generator);

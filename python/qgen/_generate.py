@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._types import Path
 
 
-_CACHES = ("model", "int8", "paged")  # in the order of qgen_cache
+_CACHES = ("model", "int8", "paged", "paged_int8")  # in the order of qgen_cache
 
 
 class Generator(Handle):
@@ -25,8 +25,8 @@ class Generator(Handle):
         for token in generator.stream([1, 2, 3]): print(token)
 
     Without a device, the first is opened. The caches have elements of the model's type, and with `cache="int8"` int8
-    ones. With `cache="paged"` they consist of blocks of `block_size` tokens, a power of two. Sequences get blocks as they
-    grow, from a pool of `blocks`, or with 0 of as many as the capacity needs.
+    ones. With `cache="paged"` or `cache="paged_int8"` they consist of blocks of `block_size` tokens, a power of two.
+    Sequences get blocks as they grow, from a pool of `blocks`, or with 0 of as many as the capacity needs.
     """
 
     _FREE = "generator_free"
@@ -35,10 +35,11 @@ class Generator(Handle):
                  block_size: int = 16, blocks: int = 0) -> None:
         if cache not in _CACHES: raise ValueError(f"cache is {cache!r}, and must be one of {', '.join(_CACHES)}")
         self.device, handle, path = opened(device), c_void_p(), path_bytes(file, "the file")
-        if cache == "paged":
-            lib.generator_load_paged(self.device, path, capacity, block_size, blocks, byref(handle))
+        form = _CACHES.index(cache)
+        if cache.startswith("paged"):
+            lib.generator_load_paged(self.device, path, capacity, form, block_size, blocks, byref(handle))
         else:
-            lib.generator_load(self.device, path, capacity, _CACHES.index(cache), byref(handle))
+            lib.generator_load(self.device, path, capacity, form, byref(handle))
         super().__init__(handle, self.device.lock)
 
     @property

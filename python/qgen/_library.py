@@ -87,7 +87,7 @@ _CAN_FAIL: dict[str, list[Any]] = {
     "model_profile": [c_void_p, POINTER(Argument), c_size_t, POINTER(c_void_p)],
     "model_save": [c_void_p, c_char_p],
     "generator_load": [c_void_p, c_char_p, c_int64, c_int, POINTER(c_void_p)],
-    "generator_load_paged": [c_void_p, c_char_p, c_int64, c_int64, c_int64, POINTER(c_void_p)],
+    "generator_load_paged": [c_void_p, c_char_p, c_int64, c_int, c_int64, c_int64, POINTER(c_void_p)],
     "generator_start": [c_void_p, c_size_t],
     "generator_feed": [c_void_p, POINTER(c_int32), POINTER(c_size_t), c_size_t],
     "generator_next": [c_void_p, c_uint32, c_double, c_uint64, POINTER(c_int32)],

@@ -24,9 +24,10 @@ Expected<graph::Cache> cache_of(qgen_cache cache) {
     case QGEN_CACHE_OF_MODEL: return graph::Cache::of_model;
     case QGEN_CACHE_INT8: return graph::Cache::int8;
     case QGEN_CACHE_PAGED: return graph::Cache::paged;
+    case QGEN_CACHE_PAGED_INT8: return graph::Cache::paged_int8;
   }
   return refused(fmt::format("cache is {}", static_cast<int>(cache)),
-                 "QGEN_CACHE_OF_MODEL, QGEN_CACHE_INT8 or QGEN_CACHE_PAGED");
+                 "QGEN_CACHE_OF_MODEL, QGEN_CACHE_INT8, QGEN_CACHE_PAGED or QGEN_CACHE_PAGED_INT8");
 }
 
 Done load_generator(qgen_device& device, const char* path, const graph::GeneratorOptions& options,
@@ -66,14 +67,19 @@ qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t cap
   });
 }
 
-qgen_code qgen_generator_load_paged(qgen_device* device, const char* path, int64_t capacity, int64_t block_size,
-                                    int64_t blocks, qgen_generator** generator, qgen_error** error) {
+qgen_code qgen_generator_load_paged(qgen_device* device, const char* path, int64_t capacity, qgen_cache cache,
+                                    int64_t block_size, int64_t blocks, qgen_generator** generator,
+                                    qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!device || !path || !generator) return is_null(!device ? "device" : !path ? "path" : "generator");
-    return load_generator(
-        *device, path,
-        {.capacity = capacity, .cache = graph::Cache::paged, .blocks = {.size = block_size, .count = blocks}},
-        generator);
+    const auto form = cache_of(cache);
+    if (!form) return form.error();
+    if (!graph::is_paged(*form))
+      return refused(fmt::format("cache is {}, which has no blocks", static_cast<int>(cache)),
+                     "QGEN_CACHE_PAGED or QGEN_CACHE_PAGED_INT8");
+    return load_generator(*device, path,
+                          {.capacity = capacity, .cache = *form, .blocks = {.size = block_size, .count = blocks}},
+                          generator);
   });
 }
 

@@ -254,7 +254,7 @@ class TestGenerator(unittest.TestCase):
         self.assertEqual(tokens, generator.generate(self.PROMPTS, max_tokens=6))
         self.assertEqual([row[:1] for row in tokens], [row[:1] for row in self.TOKENS])
         with self.assertRaises(ValueError) as caught: qgen.Generator(self.FILE, cache="int4")
-        self.assertEqual(str(caught.exception), "cache is 'int4', and must be one of model, int8, paged")
+        self.assertEqual(str(caught.exception), "cache is 'int4', and must be one of model, int8, paged, paged_int8")
 
     def test_a_paged_cache(self):
         generator = qgen.Generator(self.FILE, capacity=10, cache="paged", block_size=4, blocks=5)
@@ -265,6 +265,11 @@ class TestGenerator(unittest.TestCase):
         generator = qgen.Generator(self.FILE, capacity=10, cache="paged", block_size=4, blocks=4)
         with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate(self.PROMPTS, max_tokens=6)
         self.assertEqual(caught.exception.message, "the pool has 4 blocks of 4 tokens, and the sequences need 5 blocks")
+
+    def test_a_paged_int8_cache(self):
+        whole = qgen.Generator(self.FILE, capacity=10, cache="int8").generate(self.PROMPTS, max_tokens=6)
+        generator = qgen.Generator(self.FILE, capacity=10, cache="paged_int8", block_size=4, blocks=5)
+        self.assertEqual(generator.generate(self.PROMPTS, max_tokens=6), whole)
 
     def test_a_full_cache(self):
         generator = qgen.Generator(self.FILE, capacity=6)

@@ -13,33 +13,40 @@ constexpr std::string_view kCaches[] = {"key_cache", "value_cache"};
 
 bool is_cache_write(const Node& node) { return node.op == "cache_write" || node.op == "rotary_cache_write"; }
 
+// As in messages.
+std::string_view name_of(Cache form) {
+  switch (form) {
+    case Cache::of_model: return "of the model";
+    case Cache::int8: return "int8";
+    case Cache::paged: return "paged";
+    case Cache::paged_int8: return "paged and int8";
+  }
+  return "";
+}
+
 class CacheForms {
  public:
-  CacheForms(Graph& graph, std::string_view form, std::string_view suffix)
-      : graph_(graph), form_(form), suffix_(suffix) {}
-  virtual ~CacheForms() = default;
+  CacheForms(Graph& graph, Cache form)
+      : graph_(graph),
+        form_(form),
+        suffix_(std::string(is_paged(form) ? "_paged" : "") + (is_int8(form) ? "_q8rs" : "")) {}
 
   Done change() {
     const size_t states = graph_.states.size();
     size_t caches = 0;
+    if (is_paged(form_)) table_ = graph_.add_input(std::string(kBlockTable), DType::i32, {kAnySide, kAnySide});
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       Node& node = graph_.nodes[i];
       if (!is_cache_write(node) || !writes_states(node)) continue;
-      const Port of_attention = change_write(node);
+      const std::vector<Port> of_attention = change_write(node);
       node.op += suffix_;
       if (Done changed = change_attention(node, of_attention); !changed) return changed;
       caches += 2;
     }
     if (caches == states) return std::monostate{};
     return refused("a state of the model is no cache of keys and values of a layer of attention",
-                   fmt::format("only such caches can be {}", form_));
+                   fmt::format("only such caches can be {}", name_of(form_)));
   }
-
- protected:
-  // The node that writes both caches gets its new operands. Gives the new operand of the attention that reads them.
-  virtual Port change_write(Node& node) = 0;
-
-  Graph& graph_;
 
  private:
   bool writes_states(const Node& node) const {
@@ -49,7 +56,38 @@ class CacheForms {
     });
   }
 
-  Done change_attention(const Node& write, const Port& operand) {
+  // The node that writes both caches gets its new operands. Gives those of the attention that reads them.
+  std::vector<Port> change_write(Node& node) {
+    std::vector<Port> of_attention;
+    if (is_paged(form_)) {
+      // The first side is no longer the batch, and the third one no longer the capacity.
+      for (const std::string_view cache : kCaches) {
+        Shape& shape = graph_.values[*value_of(node.inputs, cache)].shape;
+        shape[0] = shape[2] = kAnySide;
+      }
+      node.inputs.push_back({"blocks", *table_});
+      of_attention.push_back({"blocks", *table_});
+    }
+    if (is_int8(form_)) of_attention.push_back({"scales", add_scales(node)});
+    return of_attention;
+  }
+
+  // Gives the scales after the write.
+  ValueId add_scales(Node& node) {
+    Shape shape = graph_.values[*value_of(node.inputs, "key_cache")].shape;
+    shape.back() = 2;
+    for (const std::string_view cache : kCaches) graph_.values[*value_of(node.inputs, cache)].dtype = DType::i8;
+    const ValueId before = graph_.add_input(node.name + ".scale_cache", DType::f32, std::move(shape));
+    const auto after = static_cast<ValueId>(graph_.values.size());
+    graph_.values.push_back({.name = node.name + ".scales"});
+    graph_.add_output(node.name + ".scales", after);
+    graph_.states.push_back({before, after});
+    node.inputs.push_back({"scale_cache", before});
+    node.outputs.push_back({"scales", after});
+    return after;
+  }
+
+  Done change_attention(const Node& write, const std::vector<Port>& operands) {
     const ValueId keys = *value_of(write.outputs, "keys"), values = *value_of(write.outputs, "values");
     for (Node& node : graph_.nodes) {
       const bool reads = std::ranges::any_of(
@@ -58,66 +96,24 @@ class CacheForms {
       if (node.op != "attention" || value_of(node.inputs, "key") != keys || value_of(node.inputs, "value") != values)
         return refused(
             fmt::format("node '{}' reads a cache, and is no attention with both keys and values of it", node.name),
-            fmt::format("only caches that attention alone reads can be {}", form_));
+            fmt::format("only caches that attention alone reads can be {}", name_of(form_)));
       node.op += suffix_;
-      node.inputs.push_back(operand);
+      node.inputs.insert(node.inputs.end(), operands.begin(), operands.end());
     }
     return std::monostate{};
   }
 
-  std::string_view form_, suffix_;
-};
-
-class Int8Caches final : public CacheForms {
- public:
-  explicit Int8Caches(Graph& graph) : CacheForms(graph, "int8", "_q8rs") {}
-
- private:
-  Port change_write(Node& node) override {
-    const ValueId before = *value_of(node.inputs, "key_cache");
-    Shape shape = graph_.values[before].shape;
-    shape.back() = 2;
-    for (const std::string_view cache : kCaches) graph_.values[*value_of(node.inputs, cache)].dtype = DType::i8;
-    const ValueId input = graph_.add_input(node.name + ".scale_cache", DType::f32, std::move(shape));
-    const auto output = static_cast<ValueId>(graph_.values.size());
-    graph_.values.push_back({.name = node.name + ".scales"});
-    graph_.add_output(node.name + ".scales", output);
-    graph_.states.push_back({input, output});
-    node.inputs.push_back({"scale_cache", input});
-    node.outputs.push_back({"scales", output});
-    return {"scales", output};
-  }
-};
-
-class PagedCaches final : public CacheForms {
- public:
-  explicit PagedCaches(Graph& graph)
-      : CacheForms(graph, "paged", "_paged"),
-        table_{"blocks", graph.add_input(std::string(kBlockTable), DType::i32, {kAnySide, kAnySide})} {}
-
- private:
-  // The first side is no longer the batch, and the third one no longer the capacity.
-  Port change_write(Node& node) override {
-    for (const std::string_view cache : kCaches) {
-      Shape& shape = graph_.values[*value_of(node.inputs, cache)].shape;
-      shape[0] = shape[2] = kAnySide;
-    }
-    node.inputs.push_back(table_);
-    return table_;
-  }
-
-  const Port table_;
+  Graph& graph_;
+  Cache form_;
+  std::string suffix_;
+  std::optional<ValueId> table_;
 };
 
 }  // namespace
 
 Done change_caches(Graph& graph, Cache form) {
-  switch (form) {
-    case Cache::of_model: return std::monostate{};
-    case Cache::int8: return Int8Caches(graph).change();
-    case Cache::paged: return PagedCaches(graph).change();
-  }
-  return std::monostate{};
+  if (form == Cache::of_model) return std::monostate{};
+  return CacheForms(graph, form).change();
 }
 
 }  // namespace qgen::graph

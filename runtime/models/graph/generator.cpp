@@ -32,8 +32,6 @@ const Value* input_named(const Graph& graph, std::string_view name) {
   return found == graph.inputs.end() ? nullptr : &graph.values[*found];
 }
 
-bool is_paged(const GeneratorOptions& options) { return options.cache == Cache::paged; }
-
 int64_t blocks_per_sequence(const GeneratorOptions& options) {
   return ceil_div(options.capacity, options.blocks.size).value;
 }
@@ -45,13 +43,14 @@ Blocks pool_of(const GeneratorOptions& options, int64_t sequences) {
 
 // The first and the third side of a cache. There is one block more than the pool has: block_pool.h.
 std::pair<int64_t, int64_t> sides_of_cache(const GeneratorOptions& options, int64_t sequences) {
-  if (!is_paged(options)) return {sequences, options.capacity};
+  if (!is_paged(options.cache)) return {sequences, options.capacity};
   return {(Integer(pool_of(options, sequences).count) + 1).value, options.blocks.size};
 }
 
 // How many keys of a sequence the attention may see: the capacity, or that of its blocks.
 int64_t most_keys(const GeneratorOptions& options) {
-  return is_paged(options) ? (Integer(blocks_per_sequence(options)) * options.blocks.size).value : options.capacity;
+  return is_paged(options.cache) ? (Integer(blocks_per_sequence(options)) * options.blocks.size).value
+                                 : options.capacity;
 }
 
 InputShapes shapes_of_inputs(const Graph& graph, const GeneratorOptions& options, int64_t sequences, int64_t rows) {
@@ -169,7 +168,7 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
 
 void Generator::start(size_t sequences) {
   lengths_.assign(sequences, 0);
-  if (is_paged(options_)) pool_.emplace(pool_of(options_, static_cast<int64_t>(sequences)), sequences);
+  if (is_paged(options_.cache)) pool_.emplace(pool_of(options_, static_cast<int64_t>(sequences)), sequences);
   draws_ = 0;
   last_ = nullptr;
   ahead_ = {};

@@ -39,7 +39,7 @@ struct LanguageNames {
 struct GeneratorOptions {
   int64_t capacity = 2048;
   Cache cache = Cache::of_model;
-  Blocks blocks = {};  // of Cache::paged; a count of 0: as many as the capacity of all sequences needs
+  Blocks blocks = {};  // of paged caches; a count of 0: as many as the capacity of all sequences needs
   LanguageNames names = {};
   OnProgress on_progress = {};
 };

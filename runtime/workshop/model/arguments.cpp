@@ -185,15 +185,18 @@ void add_generate(CLI::App& app, Arguments& arguments) {
              "the room of the caches for each sequence; else what the prompts and the new tokens need");
   generate
       ->add_option("--cache", generation.cache,
-                   "the caches: of the model's type, int8, or paged: of the model's type in blocks (model)")
-      ->transform(CLI::Transformer(std::map<std::string, graph::Cache>{
-          {"model", graph::Cache::of_model}, {"int8", graph::Cache::int8}, {"paged", graph::Cache::paged}}))
-      ->transform(one_of_words({"model", "int8", "paged"}))
+                   "the caches: of the model's type, int8, paged: of the model's type in blocks, or paged_int8: of "
+                   "int8 in blocks (model)")
+      ->transform(CLI::Transformer(std::map<std::string, graph::Cache>{{"model", graph::Cache::of_model},
+                                                                       {"int8", graph::Cache::int8},
+                                                                       {"paged", graph::Cache::paged},
+                                                                       {"paged_int8", graph::Cache::paged_int8}}))
+      ->transform(one_of_words({"model", "int8", "paged", "paged_int8"}))
       ->option_text("TYPE");
   add_number(*generate, "--block-size", generation.blocks.size, {1, 1 << 24, "tokens"},
-             "with --cache paged: the room of a block, a power of two (16)");
+             "with paged caches: the room of a block, a power of two (16)");
   add_number(*generate, "--blocks", generation.blocks.count, {0, 1 << 24, "blocks"},
-             "with --cache paged: how many blocks the sequences share; 0: as many as the capacity needs (0)");
+             "with paged caches: how many blocks the sequences share; 0: as many as the capacity needs (0)");
   generate->add_option("--end", generation.end_tokens, "a token that ends a sequence, or several: 1,2")
       ->allow_extra_args(false)
       ->option_text("TOKENS ...");

@@ -103,6 +103,10 @@ TEST_F(QgenModel, GeneratesTokens) {
   EXPECT_THAT(two.out, StartsWith("13 19 65\n40 50 59 21\nprompt: 7 tokens in "));
   const Answer paged = generate({"--tokens", "7,8", "--max", "4", "--cache", "paged", "--block-size", "4"});
   EXPECT_THAT(paged.out, StartsWith("13 19 65 58\n40 50 59 21\nprompt: 7 tokens in ")) << paged.err;
+  const Answer paged_int8 = generate({"--max", "6", "--cache", "paged_int8", "--block-size", "4"});
+  const auto first_line = [](const Answer& answer) { return answer.out.substr(0, answer.out.find('\n')); };
+  EXPECT_EQ(first_line(paged_int8), first_line(generate({"--max", "6", "--cache", "int8"}))) << paged_int8.err;
+  EXPECT_THAT(paged_int8.out, HasSubstr("\ncaches: 2.5 KiB for 10 tokens\n"));
   const Answer json =
       generate({"--max", "3", "--json", "--state", "past_key_values.0.key=present.0.key", "--state",
                 "past_key_values.0.value=present.0.value", "--state", "past_key_values.1.key=present.1.key", "--state",

@@ -404,6 +404,7 @@ TEST_F(GeneratorTest, CachesThatCannotBeInt8OrPaged) {
             "node 'twice' reads a cache, and is no attention with both keys and values of it\n"
             "  hint: only caches that attention alone reads can be int8");
   EXPECT_THAT(said_of(read_twice, Cache::paged), HasSubstr("only caches that attention alone reads can be paged"));
+  EXPECT_THAT(said_of(read_twice, Cache::paged_int8), HasSubstr("can be paged and int8"));
   EXPECT_THAT(said_of([](Graph& graph) { graph.values[graph.states.front().input].shape = {}; }, Cache::paged),
               HasSubstr("only such caches can be paged"));
   EXPECT_EQ(said_of([](Graph& graph) {
@@ -420,12 +421,13 @@ TEST_F(GeneratorTest, CachesThatCannotBeInt8OrPaged) {
 // ---- caches in blocks -----------------------------------------------------------------------------------------------
 
 // The logits of both, while the same tokens are fed: prompts of different lengths, and then a token at a time.
-TEST_F(GeneratorTest, LogitsOfPagedCachesAreThoseOfTheModel) {
+TEST_F(GeneratorTest, LogitsOfPagedCachesAreThoseOfWholeCaches) {
+  const std::pair<Cache, Cache> forms[] = {{Cache::of_model, Cache::paged}, {Cache::int8, Cache::paged_int8}};
   for (const std::string name : {"int4", "f16", "onnx", "multi_head"}) {
-    for (const int64_t size : {2, 8}) {
-      SCOPED_TRACE(fmt::format("{}, blocks of {}", name, size));
-      const auto whole = generator(name, {.capacity = 16}),
-                 paged = generator(name, {.capacity = 16, .cache = Cache::paged, .blocks = {.size = size}});
+    for (const auto& [size, form] : {std::pair{2, forms[0]}, {8, forms[0]}, {2, forms[1]}, {8, forms[1]}}) {
+      SCOPED_TRACE(fmt::format("{}, blocks of {}{}", name, size, form == forms[1] ? " of int8" : ""));
+      const auto whole = generator(name, {.capacity = 16, .cache = form.first}),
+                 paged = generator(name, {.capacity = 16, .cache = form.second, .blocks = {.size = size}});
       ASSERT_TRUE(whole && paged);
       whole->start(kPrompts.size());
       paged->start(kPrompts.size());
@@ -478,6 +480,15 @@ TEST_F(GeneratorTest, PagedCachesPrepareNothingForFurtherTokens) {
   context().on_call = nullptr;
   ASSERT_TRUE(generated) << to_text(generated.error());
   EXPECT_EQ(generated->launches, 9u * 2 + 7);
+}
+
+TEST_F(GeneratorTest, Int8BlocksAreSmallAndTakeNoMoreLaunches) {
+  const auto it = generator("int4", {.capacity = 32, .cache = Cache::paged_int8, .blocks = {.size = 4, .count = 3}});
+  ASSERT_TRUE(it);
+  const auto generated = it->generate({kPrompts[0]}, {.most_tokens = 2});
+  ASSERT_TRUE(generated) << to_text(generated.error());
+  EXPECT_EQ(generated->launches, 9u * 2 + 7);
+  EXPECT_EQ(it->state_bytes(), 2u * 2 * (3 + 1) * 4 * (2 * 16 + 2 * 4));  // 2 layers, 2 heads of 16, two scales of f32
 }
 
 TEST_F(GeneratorTest, AUsedUpPoolIsRefused) {
