@@ -322,6 +322,9 @@ QGEN_API qgen_code qgen_generator_start(qgen_generator* generator, size_t sequen
    few blocks. */
 QGEN_API qgen_code qgen_generator_feed(qgen_generator* generator, const int32_t* tokens, const size_t* counts,
                                        size_t sequences, qgen_error** error);
+/* The sequence has ended: with paged caches, it gives its blocks to the other ones. Runs compute no tokens of it any
+   more, although qgen_generator_feed() still wants one. */
+QGEN_API qgen_code qgen_generator_end(qgen_generator* generator, size_t sequence, qgen_error** error);
 /* The token after those fed, of each sequence, into `tokens`: the most likely one with a `top_k` of 1. Else it is drawn
    from the top_k most likely ones, or with 0 from all, with logits divided by `temperature`. */
 QGEN_API qgen_code qgen_generator_next(qgen_generator* generator, uint32_t top_k, double temperature, uint64_t seed,

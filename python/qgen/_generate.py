@@ -26,7 +26,8 @@ class Generator(Handle):
 
     Without a device, the first is opened. The caches have elements of the model's type, and with `cache="int8"` int8
     ones. With `cache="paged"` or `cache="paged_int8"` they consist of blocks of `block_size` tokens, a power of two.
-    Sequences get blocks as they grow, from a pool of `blocks`, or with 0 of as many as the capacity needs.
+    Sequences get blocks as they grow, from a pool of `blocks`, or with 0 of as many as the capacity needs. A sequence that
+    has ended gives its blocks back.
     """
 
     _FREE = "generator_free"
@@ -58,6 +59,11 @@ class Generator(Handle):
         lib.generator_feed(self, (c_int32 * len(everything))(*everything),
                            (c_size_t * len(tokens))(*map(len, tokens)), len(tokens))
 
+    def end(self, sequence: int) -> None:
+        """The sequence has ended: with paged caches, it gives its blocks to the other ones. Runs compute no tokens of it any
+        more, although feed() still wants one."""
+        lib.generator_end(self, sequence)
+
     def next(self, top_k: int = 1, temperature: float = 1.0, seed: int = 0) -> list[int]:
         """The token after those fed, of each sequence: the most likely one, or drawn from the `top_k` most likely ones.
         With 0 it is drawn from all."""
@@ -76,6 +82,8 @@ class Generator(Handle):
             for sequence, token in zip(said, tokens):
                 if not (sequence and sequence[-1] in end): sequence.append(token)
             if i + 1 == max_tokens or all(sequence[-1] in end for sequence in said): break
+            for ended, sequence in enumerate(said):
+                if sequence[-1] in end: self.end(ended)
             self.feed([[token] for token in tokens])
         return said
 

@@ -90,6 +90,7 @@ _CAN_FAIL: dict[str, list[Any]] = {
     "generator_load_paged": [c_void_p, c_char_p, c_int64, c_int, c_int64, c_int64, POINTER(c_void_p)],
     "generator_start": [c_void_p, c_size_t],
     "generator_feed": [c_void_p, POINTER(c_int32), POINTER(c_size_t), c_size_t],
+    "generator_end": [c_void_p, c_size_t],
     "generator_next": [c_void_p, c_uint32, c_double, c_uint64, POINTER(c_int32)],
 }
 # Arguments and results of the others.

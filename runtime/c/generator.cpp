@@ -105,6 +105,13 @@ qgen_code qgen_generator_feed(qgen_generator* generator, const int32_t* tokens, 
   });
 }
 
+qgen_code qgen_generator_end(qgen_generator* generator, size_t sequence, qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!generator) return is_null("generator");
+    return generator->generator->end(sequence);
+  });
+}
+
 qgen_code qgen_generator_next(qgen_generator* generator, uint32_t top_k, double temperature, uint64_t seed,
                               int32_t* tokens, qgen_error** error) {
   return guarded(error, [&]() -> Done {

@@ -266,6 +266,12 @@ class TestGenerator(unittest.TestCase):
         with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate(self.PROMPTS, max_tokens=6)
         self.assertEqual(caught.exception.message, "the pool has 4 blocks of 4 tokens, and the sequences need 5 blocks")
 
+    def test_a_sequence_that_has_ended_gives_its_blocks_back(self):
+        generator = qgen.Generator(self.FILE, capacity=10, cache="paged", block_size=4, blocks=3)
+        self.assertEqual(generator.generate(self.PROMPTS, max_tokens=6, end=[50]), [self.TOKENS[0], [40, 50]])
+        with self.assertRaises(qgen.InvalidArgument) as caught: generator.end(2)
+        self.assertEqual(caught.exception.message, "there is no sequence 2: 2 were started")
+
     def test_a_paged_int8_cache(self):
         whole = qgen.Generator(self.FILE, capacity=10, cache="int8").generate(self.PROMPTS, max_tokens=6)
         generator = qgen.Generator(self.FILE, capacity=10, cache="paged_int8", block_size=4, blocks=5)

@@ -175,6 +175,13 @@ void Generator::start(size_t sequences) {
   last_inputs_.clear();
 }
 
+Done Generator::end(size_t sequence) {
+  if (sequence >= lengths_.size())
+    return refused(fmt::format("there is no sequence {}: {} were started", sequence, lengths_.size()));
+  if (pool_) pool_->end(sequence);
+  return std::monostate{};
+}
+
 InputShapes Generator::shapes_for(size_t sequences, size_t rows) const {
   return shapes_of_inputs(model_->graph(), options_, static_cast<int64_t>(sequences), static_cast<int64_t>(rows));
 }
@@ -291,6 +298,8 @@ Done Generator::feed_ahead(const TokenLists& tokens, bool has_further) {
     ahead_.trip = *trip;
   }
   for (int64_t& length : lengths) ++length;
+  // Without blocks for the next run, it is not submitted now. Its sequences may end before.
+  if (has_further && pool_) has_further = bool(pool_->check(lengths_with(tokens, lengths)));
   if (has_further) {
     const auto trip = written(**prepared, tokens, 1, lengths, other);
     if (!trip) return trip.error();
@@ -374,7 +383,7 @@ Expected<Generated> Generator::generate(const TokenLists& prompts, const Generat
                                "and it has room for {}",
                                longest, options.most_tokens, needed, options_.capacity),
                    "a larger capacity, or fewer tokens");
-  if (pool_) {
+  if (pool_ && options.end_tokens.empty()) {
     std::vector<int64_t> lengths = lengths_with(prompts, lengths_);
     for (int64_t& length : lengths) length += static_cast<int64_t>(needed - longest);
     if (Done enough = pool_->check(lengths); !enough) return enough.error();
@@ -403,6 +412,11 @@ Expected<Generated> Generator::generate(const TokenLists& prompts, const Generat
       has_ended[b] = (on_token && !on_token(b, token)) || is_end;
     }
     if (i + 1 == options.most_tokens || std::ranges::count(has_ended, false) == 0) break;
+    if (pool_) {
+      for (size_t b = 0; b < prompts.size(); ++b) {
+        if (has_ended[b]) pool_->end(b);
+      }
+    }
     watch.lap_ms();
     const Done fed = is_greedy ? feed_ahead(further, i + 2 < options.most_tokens) : feed(further);
     if (!fed) return fed.error();

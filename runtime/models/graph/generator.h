@@ -15,7 +15,8 @@
 // A run has the same number of tokens of each sequence. Only in the first one sequences may have fewer: they are padded
 // at their end. The caches stay on the device and have room for `capacity` tokens of each sequence. One recording serves
 // every length, so the second and all later tokens need no preparing. Paged caches consist of blocks, which sequences get
-// as they grow; with fewer blocks than the capacity of all sequences, the caches take less memory.
+// as they grow; with fewer blocks than the capacity of all sequences, the caches take less memory. A sequence that has ended gives its
+// blocks to the others.
 #pragma once
 
 #include <map>
@@ -78,14 +79,18 @@ class Generator {
   // Runs the model on further tokens of each sequence. Errors: no sequences, other numbers of tokens than one each, a
   // token below 0 or outside of the vocabulary, a full cache, too few blocks, and the errors of the device.
   Done feed(const TokenLists& tokens);
-  // The token after those fed, of each sequence.
+  // The sequence gives the blocks of its caches back, for the other ones. Runs compute no tokens of it any more, although
+  // feed() still wants one. Without paged caches, nothing happens. Error: there is no such sequence.
+  Done end(size_t sequence);
+  // The token after those fed, of each sequence. Of one that has ended, it means nothing.
   Expected<std::vector<int32_t>> next(const Sampling& sampling);
   // f32 or f16 [B, V], of the last token of each sequence.
   Expected<HostTensor> logits();
 
   // start(), the prompts, and then one token after the other. Afterwards the last tokens are not fed, and feed() comes
-  // before next() and logits(). Errors: those of feed(), and a cache or a pool of blocks that is too small for the
-  // prompts and the tokens.
+  // before next() and logits(). A sequence that ends before the others gives its blocks back, as by end(). Errors: those
+  // of feed(), and a cache that is too small for the prompts and the tokens. So is a pool of blocks, unless there are end
+  // tokens: then it is refused when it is used up.
   Expected<Generated> generate(const TokenLists& prompts, const GenerateOptions& options, const OnToken& on_token = {});
 
   // A run of so many further tokens of each sequence, such as to time it. Errors: no sequences, and those of preparing.

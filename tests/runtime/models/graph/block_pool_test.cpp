@@ -14,15 +14,18 @@ using ::testing::ElementsAre;
 
 std::string said(const Done& done) { return done ? "done" : to_text(done.error()); }
 
+// Of two sequences.
+std::vector<int32_t> table_of(const BlockPool& pool, int64_t per_sequence) {
+  const HostTensor entries = pool.table(per_sequence);
+  EXPECT_EQ(entries.shape, (Shape{2, per_sequence}));
+  const auto of = entries.as<int32_t>();
+  return {of.begin(), of.end()};
+}
+
 TEST(BlockPool, GivesBlocksAsSequencesGrow) {
   BlockPool pool({.size = 16, .count = 5}, 2);
   const auto grow = [&](const std::vector<int64_t>& lengths) { return said(pool.grow(lengths)); };
-  const auto table = [&] {
-    const HostTensor entries = pool.table(4);
-    EXPECT_EQ(entries.shape, (Shape{2, 4}));
-    const auto of = entries.as<int32_t>();
-    return std::vector(of.begin(), of.end());
-  };
+  const auto table = [&] { return table_of(pool, 4); };
   EXPECT_EQ(grow({20, 3}), "done");
   EXPECT_THAT(table(), ElementsAre(0, 1, -1, -1, 2, -1, -1, -1));
   EXPECT_EQ(grow({32, 16}), "done");
@@ -33,6 +36,21 @@ TEST(BlockPool, GivesBlocksAsSequencesGrow) {
             "the pool has 5 blocks of 16 tokens, and the sequences need 6 blocks\n"
             "  hint: more blocks, or fewer tokens");
   EXPECT_THAT(table(), ElementsAre(0, 1, 3, -1, 2, 4, -1, -1));
+}
+
+TEST(BlockPool, GivesReturnedBlocks) {
+  BlockPool pool({.size = 4, .count = 3}, 2);
+  const auto grow = [&](const std::vector<int64_t>& lengths) { return said(pool.grow(lengths)); };
+  EXPECT_EQ(grow({5, 3}), "done");
+  EXPECT_THAT(table_of(pool, 3), ElementsAre(0, 1, -1, 2, -1, -1));
+  pool.end(0);
+  pool.end(0);  // once more
+  EXPECT_THAT(table_of(pool, 3), ElementsAre(-1, -1, -1, 2, -1, -1));
+  EXPECT_EQ(grow({100, 12}), "done");
+  EXPECT_THAT(table_of(pool, 3), ElementsAre(-1, -1, -1, 2, 1, 0));
+  EXPECT_EQ(grow({100, 13}),
+            "the pool has 3 blocks of 4 tokens, and the sequences need 4 blocks\n"
+            "  hint: more blocks, or fewer tokens");
 }
 
 TEST(BlockPool, CountsWithoutOverflow) {

@@ -509,6 +509,55 @@ TEST_F(GeneratorTest, AUsedUpPoolIsRefused) {
   EXPECT_THAT(said(it->feed({{1}})), HasSubstr("the cache is full: it has room for 16 tokens"));
 }
 
+// Two prompts of 5 and 2 tokens, and up to 24 new ones: 4 + 3 blocks of 8 without an end.
+TEST_F(GeneratorTest, ASequenceThatHasEndedGivesItsBlocksBack) {
+  const TokenLists& expected = kRecorded[0].tokens;
+  const std::vector<int32_t> of_second = {expected[1].begin(), expected[1].begin() + 3};
+  const int32_t end = of_second.back();
+  ASSERT_EQ(std::ranges::count(expected[0], end), 0);
+  const TokenLists prompts = {kPrompts[0], kPrompts[1]};
+  for (const Cache form : {Cache::paged, Cache::paged_int8}) {
+    const auto of_pool = [&](int64_t count) {
+      return generator("int4", {.capacity = 32, .cache = form, .blocks = {.size = 8, .count = count}});
+    };
+    const auto large = of_pool(8), small = of_pool(4);
+    ASSERT_TRUE(large && small);
+    const auto given = large->generate(prompts, {.most_tokens = 24, .end_tokens = {end}});
+    ASSERT_TRUE(given) << to_text(given.error());
+    if (form == Cache::paged) {
+      EXPECT_EQ(given->tokens, (TokenLists{expected[0], of_second}));
+    }
+    const auto with_few = small->generate(prompts, {.most_tokens = 24, .end_tokens = {end}});
+    ASSERT_TRUE(with_few) << to_text(with_few.error());
+    EXPECT_EQ(with_few->tokens, given->tokens);
+    // Nothing says that a sequence may end, or none ends.
+    for (const std::vector<int32_t>& end_tokens : {std::vector<int32_t>{}, {-1}})
+      EXPECT_THAT(said(small->generate(prompts, {.most_tokens = 24, .end_tokens = end_tokens}).error()),
+                  HasSubstr("the pool has 4 blocks of 8 tokens, and the sequences need "));
+  }
+}
+
+TEST_F(GeneratorTest, EndedSequencesOfSingleSteps) {
+  const auto it = generator("int4", {.capacity = 16, .cache = Cache::paged, .blocks = {.size = 4, .count = 4}});
+  ASSERT_TRUE(it);
+  it->start(2);
+  TokenLists fed{{1, 2, 3, 4, 5}, {7, 8}};
+  std::vector<int32_t> tokens;
+  for (int step = 0; step < 10; ++step) {
+    ASSERT_TRUE(it->feed(fed)) << step;
+    if (step == 1) {
+      ASSERT_TRUE(it->end(1));
+      ASSERT_TRUE(it->end(1));  // once more
+    }
+    const auto next = it->next({});
+    ASSERT_TRUE(next);
+    tokens.push_back((*next)[0]);
+    fed = {{(*next)[0]}, {0}};
+  }
+  EXPECT_TRUE(std::ranges::equal(tokens, std::span(kRecorded[0].tokens[0]).first(10)));
+  EXPECT_EQ(said(it->end(2)), "there is no sequence 2: 2 were started");
+}
+
 TEST_F(GeneratorTest, BlocksThatAreNone) {
   const auto said_of = [&](const Blocks& blocks) {
     const auto made = Generator::create(context(), generated::operators::entries(), *graph_of("int4"),
