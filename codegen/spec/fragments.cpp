@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -67,7 +68,9 @@ class Merger {
     const YamlEntry* none = recipe.find("recipes_use");
     if (none && !for_all)
       errors_.push_back(make_error(none->key.where, "'recipes_use: none' in a spec without 'recipes_use'"));
-    YamlNode merged = merge_object(recipe, {none ? nullptr : for_all, recipe.find("use")}, recipe_keys(), "a recipe");
+    YamlNode merged =
+        merge_object(recipe, {none ? nullptr : for_all, recipe.find("use")}, merged_recipe_keys(), "a recipe");
+    move_last_steps(merged);
     for (YamlEntry& entry : merged.entries) {
       if (entry.key.text != "steps") continue;
       for (YamlNode& step : entry.value.items) {
@@ -77,6 +80,24 @@ class Merger {
       }
     }
     return merged;
+  }
+
+  // To the end of the recipe's steps.
+  static void move_last_steps(YamlNode& recipe) {
+    const auto entry = [&](std::string_view key) {
+      return std::ranges::find(recipe.entries, key, [](const YamlEntry& e) { return e.key.text; });
+    };
+    const auto last = entry("last_steps");
+    if (last == recipe.entries.end()) return;
+    YamlEntry moved = std::move(*last);
+    recipe.entries.erase(last);
+    const auto steps = entry("steps");
+    if (steps == recipe.entries.end()) {
+      moved.key.text = "steps";
+      recipe.entries.push_back(std::move(moved));
+    } else {
+      std::ranges::move(moved.value.items, std::back_inserter(steps->value.items));
+    }
   }
 
   // {kernel: $tiles} -> {kernel: conv_tile}, if the fragment's user passes {tiles: conv_tile}.

@@ -9,11 +9,12 @@
 //     n: u32
 //
 // A section is a list of maps and of fragment names. A name inserts that section of the fragment. `use: [a, b]` inserts
-// all sections of a and b ahead of the spec's sections, except sections that name a or b themselves. `use: [{a: {rows:
-// 2 * m}}]` passes a name that a takes (part_names.h). `layout: a.rows` reads the values of the list `rows` of a.
-// `{words: a.mode}` does so too, and names the enum after the list. Nothing is overridden: a name that is given twice
-// is an error. All this happens in the YAML tree, and each node keeps its location. So the code that reads the tree
-// knows no fragments, and an error names the fragment's file. Private to this room.
+// all sections of a and b ahead of the spec's sections, except sections that name a or b themselves. Their `last_steps`
+// come after the steps of the recipe. `use: [{a: {rows: 2 * m}}]` passes a name that a takes (part_names.h).
+// `layout: a.rows` reads the values of the list `rows` of a. `{words: a.mode}` does so too, and names the enum after the
+// list. Nothing is overridden: a name that is given twice is an error. All this happens in the YAML tree, and each node
+// keeps its location. So the code that reads the tree knows no fragments, and an error names the fragment's file.
+// Private to this room.
 #pragma once
 
 #include <map>

@@ -143,6 +143,11 @@ const Key kSeenAsKey = {"seen_as", "an operand of all steps: the layout as which
                         Form::map, Leaf::reference};
 const Key kStepsKey = {"steps",  "kernels, in the order in which they run", Form::list, Leaf::object, false, {},
                        kStepKeys};
+// Of fragments only: a recipe lists its own steps in their order.
+const Key kLastStepsKey = {"last_steps", "kernels that run after all steps of the recipe that uses the fragment",
+                           Form::list,   Leaf::object,
+                           false,        {},
+                           kStepKeys};
 
 const Key kRecipeConditionsKey = {"applies_when", "conditions on the problem and the device", Form::list,
                                   Leaf::expression};
@@ -229,6 +234,7 @@ std::vector<Key> make_fragment_keys() {
   keys.push_back(kBindKey);
   keys.push_back(kSeenAsKey);
   keys.push_back(kStepsKey);
+  keys.push_back(kLastStepsKey);
   keys.emplace_back(Key{"lists",
                         "named values of axes and words: 'layout: layouts.rows' is the list 'rows' of 'layouts'",
                         Form::map, Leaf::axis});
@@ -245,7 +251,14 @@ KeyTable cost_keys() {
       *find_key(kSpecKeys, "fit"), *find_key(kSpecKeys, "define"), *find_key(kSpecKeys, "cost")};
   return kKeys;
 }
-KeyTable recipe_keys() { return kRecipeKeys; }
+KeyTable merged_recipe_keys() {
+  static const std::vector<Key> kKeys = [] {
+    std::vector<Key> keys(kRecipeKeys.begin(), kRecipeKeys.end());
+    keys.push_back(kLastStepsKey);
+    return keys;
+  }();
+  return kKeys;
+}
 KeyTable fragment_keys() {
   static const std::vector<Key> kKeys = make_fragment_keys();
   return kKeys;

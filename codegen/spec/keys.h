@@ -62,7 +62,8 @@ struct Key {
 };
 
 KeyTable spec_keys();
-KeyTable recipe_keys();
+// Of a recipe, and what fragments may add to it.
+KeyTable merged_recipe_keys();
 // The sections that a fragment may have: those of a spec, or of a recipe.
 KeyTable fragment_keys();
 

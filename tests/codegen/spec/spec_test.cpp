@@ -777,6 +777,64 @@ TEST(Fragments, BeginEveryRecipe) {
 )");
 }
 
+TEST(Fragments, EndEveryRecipe) {
+  const auto specs = parse_specs({{"ends.yaml",
+                                   "fragment: ends\nscratch: {copy: {dtype: f32, elements: m}}\ntakes: {m: rows}\n"
+                                   "bind: {output: copy}\nsteps: [{kernel: first}]\n"
+                                   "last_steps: [{kernel: last, operands: {input: copy, output: output}}]\n"},
+                                  {"checked.yaml", "fragment: checked\nlast_steps: [{kernel: check}]\n"},
+                                  {"op.yaml",
+                                   "operator: op\noperands: {output: {access: write, dtype: f32}}\n"
+                                   "problem: {m: u32}\nrecipes_use: [ends, checked]\n"
+                                   "recipes: {one: {steps: [{kernel: a}, {kernel: b}]}}\n"},
+                                  {"check_only.yaml",
+                                   "operator: check_only\noperands: {output: {access: write, dtype: f32}}\n"
+                                   "recipes: {one: {use: [checked]}}\n"}},
+                                 UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  const auto recipes = [](const Spec& spec) {
+    const std::string text = to_text(spec);
+    return text.substr(text.find("recipes:"));
+  };
+  const auto op = std::ranges::find(*specs, "op", [](const Spec& spec) { return spec.name.value; });
+  const auto check_only = std::ranges::find(*specs, "check_only", [](const Spec& spec) { return spec.name.value; });
+  EXPECT_TEXT(recipes(*op), R"(recipes:
+  one:
+    scratch:
+      copy:   # ends
+        dtype: f32
+        elements: m
+    bind:
+      output: copy
+    steps:
+      - kernel: first   # ends
+      - kernel: a
+      - kernel: b
+      - kernel: last   # ends
+        operands:
+          input: copy
+          output: output
+      - kernel: check   # checked
+)");
+  EXPECT_TEXT(recipes(*check_only), R"(recipes:
+  one:
+    steps:
+      - kernel: check   # checked
+)");
+}
+
+// A recipe lists its steps in their order, and an operator has none.
+TEST(Fragments, AloneHaveLastSteps) {
+  const std::string op = "operator: op\noperands: {output: {access: write, dtype: f32}}\n";
+  EXPECT_TEXT(errors_of(Files{{"op.yaml", op + "recipes: {one: {steps: [{kernel: a}], last_steps: [{kernel: b}]}}\n"}}),
+              "op.yaml:3:39: error: unknown key 'last_steps' in 'one'\n"
+              "  expected: one of applies_when, bind, recipes_use, scratch, seen_as, steps, use\n");
+  EXPECT_TEXT(
+      errors_of(Files{{"op.yaml", op + "use: [ends]\n"}, {"ends.yaml", "fragment: ends\nlast_steps: [{kernel: a}]\n"}}),
+      "op.yaml:3:7: error: 'ends' contains 'last_steps', which a spec cannot have\n"
+      "ends.yaml:2:1: note: 'last_steps' is given here\n");
+}
+
 TEST(Fragments, BeginNoRecipeThatUsesNone) {
   const auto specs = parse_specs({{"copied.yaml", "fragment: copied\nsteps: [{kernel: copy}]\n"},
                                   {"op.yaml",
@@ -1124,15 +1182,14 @@ TEST(Fragments, BearTheNamesOfTheirFiles) {
 TEST(Fragments, HaveAShape) {
   Files files = kUsed;
   files[0].text = "fragment: sizes\nuse: [forms]\nproblem: [forms]\n";
-  EXPECT_TEXT(
-      errors_of(files),
-      "lib/sizes.yaml:2:1: error: unknown key 'use' in the fragment\n"
-      "  expected: one of applies_when, attributes, bind, constants, cost, define, fit, fragment, gives, grid, lists, "
-      "operands, parameters, problem, rarely_best, recipes, require, require_device, scratch, seen_as, specialization, "
-      "steps, subgroup_size, takes, verify\n"
-      "lib/sizes.yaml:3:10: error: 'problem' of a fragment or cost is a list\n"
-      "  expected: a map, such as problem: {name: ...}\n"
-      "  hint: a fragment cannot use others: list them all in the spec\n");
+  EXPECT_TEXT(errors_of(files),
+              "lib/sizes.yaml:2:1: error: unknown key 'use' in the fragment\n"
+              "  expected: one of applies_when, attributes, bind, constants, cost, define, fit, fragment, "
+              "gives, grid, last_steps, lists, operands, parameters, problem, rarely_best, recipes, require, "
+              "require_device, scratch, seen_as, specialization, steps, subgroup_size, takes, verify\n"
+              "lib/sizes.yaml:3:10: error: 'problem' of a fragment or cost is a list\n"
+              "  expected: a map, such as problem: {name: ...}\n"
+              "  hint: a fragment cannot use others: list them all in the spec\n");
 }
 
 // Otherwise a file of a megabyte could describe a tree of terabytes.
