@@ -3500,6 +3500,59 @@ static inline qgen_code qgen_rms_norm(qgen_device* device,
   return qgen_typed_end(&call, "rms_norm", device, frame, results, error);
 }
 
+/* rms_norm_gated_q4gsw: rms_norm_linear_q4gsw, and of its result x * sigmoid(x) * y, with x the first half of each row and y the second */
+typedef struct qgen_rms_norm_gated_q4gsw_args {
+  /* f16 [..., K] */
+  const qgen_tensor* hidden;
+  /* i8 [N, K]; symmetric */
+  qgen_weight* weight;
+  /* f32 [N] or [N, G]; one per row; or one per group of neighbours along K */
+  const qgen_tensor* weight_scales;
+  /* f16 [..., K]; added to hidden */
+  const qgen_tensor* skip;
+  /* f16 [K]; may be null; factors of the normalized row; if omitted: 1 */
+  const qgen_tensor* norm_weight;
+  /* f32 [N]; may be null; if omitted: 0 */
+  const qgen_tensor* bias;
+  /* written to; null: the call makes it */
+  const qgen_tensor* output;
+  /* written to; null: the call makes it */
+  const qgen_tensor* sum;
+  /* neighbours along K that share a scale; elements; default (from the scales' shape) */
+  int64_t group_size;
+  /* added to the mean of the squares; a positive, finite and normal number; default 1e-5 */
+  double epsilon;
+  /* none, relu, relu6, hardswish; applied to the product, before the gate; default none */
+  const char* activation;
+} qgen_rms_norm_gated_q4gsw_args;
+static inline qgen_rms_norm_gated_q4gsw_args qgen_rms_norm_gated_q4gsw_defaults(void) {
+  qgen_rms_norm_gated_q4gsw_args args;
+  memset(&args, 0, sizeof args);
+  args.group_size = QGEN_UNSET_INTEGER;
+  args.epsilon = 1e-5;
+  return args;
+}
+static inline qgen_code qgen_rms_norm_gated_q4gsw(qgen_device* device,
+                                                  qgen_frame* frame,
+                                                  const qgen_rms_norm_gated_q4gsw_args* args,
+                                                  qgen_results** results,
+                                                  qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "hidden", args->hidden);
+  qgen_typed_weight(&call, "weight", args->weight);
+  qgen_typed_tensor(&call, "weight_scales", args->weight_scales);
+  qgen_typed_tensor(&call, "skip", args->skip);
+  qgen_typed_tensor(&call, "norm_weight", args->norm_weight);
+  qgen_typed_tensor(&call, "bias", args->bias);
+  qgen_typed_tensor(&call, "output", args->output);
+  qgen_typed_tensor(&call, "sum", args->sum);
+  qgen_typed_integer(&call, "group_size", args->group_size);
+  qgen_typed_real(&call, "epsilon", args->epsilon);
+  qgen_typed_word(&call, "activation", args->activation);
+  return qgen_typed_end(&call, "rms_norm_gated_q4gsw", device, frame, results, error);
+}
+
 /* rms_norm_linear_q4gsw: hidden + skip, its division by its root mean square, and the product of that with an int4 weight */
 typedef struct qgen_rms_norm_linear_q4gsw_args {
   /* f16 [..., K] */

@@ -62,14 +62,13 @@ void add_linear(std::vector<Row>& rows) {
 }
 
 // Between two layers of a language model: one token, and many. m, k, n.
-void add_normalized(std::vector<Row>& rows) {
-  for (const Size& size : {Size{1, 4096, 6144}, Size{1, 4096, 28672}, Size{512, 4096, 6144}}) {
+void add_normalized(std::vector<Row>& rows, const std::string& op, std::initializer_list<Size> sizes) {
+  for (const Size& size : sizes) {
     const TimedRequest chosen{
         {.shapes = {fmt::format("hidden={}x{}:f16", size.m, size.k), fmt::format("skip={}x{}:f16", size.m, size.k),
                     fmt::format("norm_weight={}:f16", size.k), fmt::format("weight={}x{}:i8=-8..7", size.n, size.k),
                     fmt::format("weight_scales={}x{}:f32=0.01", size.n, size.k / 128)}}};
-    rows.push_back(
-        {"rms_norm_linear_q4gsw", text(size), chosen, TimedRequest{chosen.request, ".plain("}, operations(size)});
+    rows.push_back({op, text(size), chosen, TimedRequest{chosen.request, ".plain("}, operations(size)});
   }
 }
 
@@ -132,7 +131,8 @@ const std::vector<std::string_view> kLayers = {"1x4096x14336.f16", "4x4096x4096.
 Family linear_family() {
   Family family;
   add_linear(family.rows);
-  add_normalized(family.rows);
+  add_normalized(family.rows, "rms_norm_linear_q4gsw", {{1, 4096, 6144}, {1, 4096, 28672}, {512, 4096, 6144}});
+  add_normalized(family.rows, "rms_norm_gated_q4gsw", {{1, 4096, 28672}, {512, 4096, 28672}});
   add_backward(family.rows);
   add_packing(family.rows);
   add_quantizing(family.rows);
@@ -148,6 +148,7 @@ Family linear_family() {
       {"linear_dq8ca_q8csw", kLayers},
       {"linear_dq8ca_q4gsw", kLayers},
       {"rms_norm_linear_q4gsw", {"1x4096x28672"}},
+      {"rms_norm_gated_q4gsw", {"1x4096x28672"}},
       {"linear_q4gsw_backward", {"1x4096x4096.f16", "256x4096x4096.f16"}},
       {"pack_weight", {"14336x4096.weight_q8_panels", "14336x4096.weight_q4_rows"}},
       {"quantize_q4gsw", {"14336x4096.f16"}},

@@ -1081,6 +1081,26 @@ inline graph::Var rms_norm(graph::Builder& net,
   return net.add(node, "output");
 }
 
+struct RmsNormGatedQ4gswValues {
+  graph::Var output;
+  graph::Var sum;
+};
+inline RmsNormGatedQ4gswValues rms_norm_gated_q4gsw(graph::Builder& net,
+                                                    const RmsNormGatedQ4gswInputs<graph::InGraph>& inputs,
+                                                    const RmsNormGatedQ4gswAttributes& attributes = {}) {
+  graph::NodeOf node("rms_norm_gated_q4gsw");
+  node.inputs({
+    {"hidden", inputs.hidden}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales},
+    {"skip", inputs.skip}, {"norm_weight", inputs.norm_weight}, {"bias", inputs.bias},
+  });
+  node.attributes({
+    {"group_size", graph::to_value(attributes.group_size)}, {"epsilon", graph::to_value(attributes.epsilon)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+  });
+  const auto made = net.add(node, {"output", "sum"});
+  return {made[0], made[1]};
+}
+
 struct RmsNormLinearQ4gswValues {
   graph::Var output;
   graph::Var sum;

@@ -118,6 +118,7 @@
 #include "reduce.h"
 #include "resize2d.h"
 #include "rms_norm.h"
+#include "rms_norm_gated_q4gsw.h"
 #include "rms_norm_linear_q4gsw.h"
 #include "rotary_cache_write.h"
 #include "rotary_cache_write_paged.h"
@@ -258,7 +259,8 @@ namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstM
 namespace reduce { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
 namespace resize2d { constexpr uint32_t kFirstModule = reduce::kFirstModule + reduce::kVariants; }
 namespace rms_norm { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
-namespace rms_norm_linear_q4gsw { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
+namespace rms_norm_gated_q4gsw { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
+namespace rms_norm_linear_q4gsw { constexpr uint32_t kFirstModule = rms_norm_gated_q4gsw::kFirstModule + rms_norm_gated_q4gsw::kVariants; }
 namespace rotary_cache_write { constexpr uint32_t kFirstModule = rms_norm_linear_q4gsw::kFirstModule + rms_norm_linear_q4gsw::kVariants; }
 namespace rotary_cache_write_paged { constexpr uint32_t kFirstModule = rotary_cache_write::kFirstModule + rotary_cache_write::kVariants; }
 namespace rotary_cache_write_paged_q8rs { constexpr uint32_t kFirstModule = rotary_cache_write_paged::kFirstModule + rotary_cache_write_paged::kVariants; }

@@ -24,12 +24,13 @@ constexpr FieldInfo kFields[] = {
   {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
-  {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"epsilon", FieldInfo::Kind::f32, offsetof(Problem, epsilon), 1}),
-  table::data({"inverse_columns", FieldInfo::Kind::f32, offsetof(Problem, inverse_columns), 1}),
-  table::data({"has_norm_weight", FieldInfo::Kind::u32, offsetof(Problem, has_norm_weight), 1}),
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, normalized_layer.weight_bits), 1},
+  table::data({"epsilon", FieldInfo::Kind::f32, offsetof(Problem, normalized_layer.epsilon), 1}),
+  table::data({"inverse_columns", FieldInfo::Kind::f32, offsetof(Problem, normalized_layer.inverse_columns), 1}),
+  table::data({"has_norm_weight", FieldInfo::Kind::u32, offsetof(Problem, normalized_layer.has_norm_weight), 1}),
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, normalized_layer.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, normalized_layer.activation), 1, words::kActivation},
+  table::data({"has_gate", FieldInfo::Kind::u32, offsetof(Problem, has_gate), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -58,6 +59,7 @@ enum class Name : uint16_t {
   has_norm_weight,
   has_bias,
   activation,
+  has_gate,
   kDevice,
 };
 
@@ -126,7 +128,7 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer block_k = 512 / Integer(problem.weight_bits);
+  const Integer block_k = 512 / Integer(problem.normalized_layer.weight_bits);
   const Integer row_bytes = choose(Integer(problem.product.k) <= 4096, Integer(8192), Integer(16384));
   return table::first_false({
       Integer(problem.product.m) == 1 && Integer(problem.product.n) > 0,
@@ -175,6 +177,7 @@ void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
   const Integer row_bytes = choose(Integer(problem.product.k) <= 4096, Integer(8192), Integer(16384));
   values[0] = table::as_constant(row_bytes);
+  values[1] = Integer(problem.has_gate) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -235,8 +238,8 @@ Real cost(const SelectionScope& scope) {
       * choose(Integer(specialization.blocks_m) == 2, 2,
       choose(Integer(specialization.at_once) == 4, Integer(4), Integer(3)));
   const Integer waves = ceil_div(ceil_div(tiles, Integer(specialization.turns)), resident);
-  const Real work_us = max(Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
-      / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor),
+  const Real work_us = max(Integer(problem.product.n) * Integer(problem.product.k)
+      * Integer(problem.normalized_layer.weight_bits) / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor),
       Integer(problem.product.n) * Integer(problem.product.k)
       * choose(Integer(specialization.at_once) == 4, Real(fit.four_ops),
       Real(fit.unpack_ops) + Real(fit.row_ops) / Integer(specialization.blocks_m)) / Real(device.f32_ops_per_us));
@@ -261,13 +264,13 @@ constexpr BindingInfo bindings_ae82ba9e[] = {
   table::buffer(6, Operand::output, Access::write),
   table::buffer(7, Operand::sum, Access::write),
 };
-constexpr BlockField push_constants_0f169507[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 44}};
-constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_2a6f6597 = {
+constexpr BlockField push_constants_4c0a5efa[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 48}};
+constexpr SpecializationSlot slots_c6550408[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}};
+constexpr InterfaceInfo binds_60509c8c = {
     .bindings = bindings_ae82ba9e,
-    .push_constants = push_constants_0f169507,
+    .push_constants = push_constants_4c0a5efa,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_f597f04b,
+    .specialization = slots_c6550408,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
@@ -275,19 +278,19 @@ constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
 constexpr uint32_t shared_bytes_0788b06f[] = {784, 784, 784, 784, 784, 784, 1296, 1296, 1296, 1296, 1296, 1296};
-constexpr FeatureMask needs_970ebb21 = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::subgroup_arithmetic)
-    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix) | bit(Feature::float16_denormals);
 constexpr FeatureMask needs_1a65f7ef = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
     | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::subgroup_arithmetic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr FeatureMask needs_970ebb21 = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::subgroup_arithmetic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix) | bit(Feature::float16_denormals);
 enum Interface : uint16_t {
-  uses_ebb92b0a,
-  uses_fd4608fc,
+  uses_ee4d1595,
+  uses_fdc78be9,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_2a6f6597, workgroup_d4b360f5, shared_bytes_0788b06f, needs_970ebb21, matrices_of_rows_6c35bfeb},  // uses_ebb92b0a
-  {&binds_2a6f6597, workgroup_d4b360f5, shared_bytes_0788b06f, needs_1a65f7ef, matrices_of_rows_6c35bfeb},  // uses_fd4608fc
+  {&binds_60509c8c, workgroup_d4b360f5, shared_bytes_0788b06f, needs_1a65f7ef, matrices_of_rows_6c35bfeb},  // uses_ee4d1595
+  {&binds_60509c8c, workgroup_d4b360f5, shared_bytes_0788b06f, needs_970ebb21, matrices_of_rows_6c35bfeb},  // uses_fdc78be9
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -296,9 +299,9 @@ constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
     {"normalized_fragments.m16n8k16.f16.f16.weight_q4_rows.bits", {16, 8, 16, f16, f16, weight_q4_rows, Halves::bits},
-        uses_fd4608fc},
+        uses_ee4d1595},
     {"normalized_fragments.m16n8k16.f16.f16.weight_q4_rows.native",
-        {16, 8, 16, f16, f16, weight_q4_rows, Halves::native}, uses_ebb92b0a},
+        {16, 8, 16, f16, f16, weight_q4_rows, Halves::native}, uses_fdc78be9},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -318,7 +321,7 @@ constinit const OperatorInfo op = {
     .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
-    .constants_count = 1,
+    .constants_count = 2,
     .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "normalized_layer_fields.h"
 #include "product_fields.h"
 #include "qgen/kernels.h"
 #include "weight_groups_fields.h"
-#include "words.h"
 
 namespace qgen::generated::normalized_fragments {
 
@@ -55,12 +55,8 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   fields::Product product;
   fields::WeightGroups weight_groups;
-  Required<uint32_t> weight_bits;
-  Required<float> epsilon;
-  Required<float> inverse_columns;
-  Required<uint32_t> has_norm_weight;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::NormalizedLayer normalized_layer;
+  Required<uint32_t> has_gate;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
@@ -106,6 +102,7 @@ struct PushConstants {
   uint32_t has_norm_weight;
   uint32_t has_bias;
   uint32_t activation;
+  uint32_t has_gate;
 };
 static_assert(offsetof(PushConstants, m) == 0);
 static_assert(offsetof(PushConstants, n) == 4);
@@ -118,7 +115,8 @@ static_assert(offsetof(PushConstants, inverse_columns) == 28);
 static_assert(offsetof(PushConstants, has_norm_weight) == 32);
 static_assert(offsetof(PushConstants, has_bias) == 36);
 static_assert(offsetof(PushConstants, activation) == 40);
-static_assert(sizeof(PushConstants) == 44);
+static_assert(offsetof(PushConstants, has_gate) == 44);
+static_assert(sizeof(PushConstants) == 48);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -60,6 +60,7 @@ namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace reduce { extern const SignatureInfo signatures[1]; }
 namespace resize2d { extern const SignatureInfo signatures[1]; }
 namespace rms_norm { extern const SignatureInfo signatures[1]; }
+namespace rms_norm_gated_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace rms_norm_linear_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace rotary_cache_write { extern const SignatureInfo signatures[1]; }
 namespace rotary_cache_write_paged { extern const SignatureInfo signatures[1]; }
@@ -921,6 +922,18 @@ Expected<Call> infer_resize2d(const InferArguments& arguments) {
 Expected<Call> infer_rms_norm(const InferArguments& arguments) {
   const RmsNormInputs<Described> inputs{.input = arguments.tensor(0), .weight = arguments.optional(1)};
   const RmsNormAttributes attributes{.epsilon = arguments.attribute<double>(0)};
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_rms_norm_gated_q4gsw(const InferArguments& arguments) {
+  const RmsNormGatedQ4gswInputs<Described> inputs{
+    .hidden = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
+    .skip = arguments.tensor(3), .norm_weight = arguments.optional(4), .bias = arguments.optional(5),
+  };
+  const RmsNormGatedQ4gswAttributes attributes{
+    .group_size = arguments.attribute<std::optional<int64_t>>(0), .epsilon = arguments.attribute<double>(1),
+    .activation = arguments.attribute<words::Activation>(2),
+  };
   return infer(inputs, attributes);
 }
 
@@ -3562,6 +3575,48 @@ Expected<DeviceTensor> rms_norm(Context& context,
   return run_for_one(context, rms_norm::signatures[0], call, std::move(arguments));
 }
 
+Expected<Call> rms_norm_gated_q4gsw_call(const RmsNormGatedQ4gswInputs<Described>& inputs,
+                                         const RmsNormGatedQ4gswAttributes& attributes) {
+  InferArguments arguments(rms_norm_gated_q4gsw::signatures[0]);
+  arguments.set_tensor(0, inputs.hidden);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(2, inputs.weight_scales);
+  arguments.set_tensor(3, inputs.skip);
+  arguments.set_optional(4, inputs.norm_weight);
+  arguments.set_optional(5, inputs.bias);
+  arguments.set_attribute(0, attributes.group_size);
+  arguments.set_attribute(1, attributes.epsilon);
+  arguments.set_attribute(2, attributes.activation);
+  arguments.set_output(6, inputs.output);
+  arguments.set_output(7, inputs.sum);
+  return checked(arguments, infer_rms_norm_gated_q4gsw);
+}
+Expected<RmsNormGatedQ4gswOutputs> rms_norm_gated_q4gsw(Context& context,
+                                                        const RmsNormGatedQ4gswInputs<OnDevice>& inputs,
+                                                        const RmsNormGatedQ4gswAttributes& attributes) {
+  const ArgumentKey key{
+    rms_norm_gated_q4gsw::signatures[0], inputs.hidden, inputs.weight, inputs.weight_scales, inputs.skip,
+    inputs.norm_weight, inputs.bias, inputs.output, inputs.sum, attributes.group_size, attributes.epsilon,
+    attributes.activation,
+  };
+  const auto call = call_of(context, key, [&] {
+    const RmsNormGatedQ4gswInputs<Described> described{
+      .hidden = desc_of(inputs.hidden), .weight = desc_of(inputs.weight),
+      .weight_scales = desc_of(inputs.weight_scales), .skip = desc_of(inputs.skip),
+      .norm_weight = desc_of(inputs.norm_weight), .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+      .sum = desc_of(inputs.sum),
+    };
+    return rms_norm_gated_q4gsw_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.hidden), argument_of(inputs.weight), argument_of(inputs.weight_scales), argument_of(inputs.skip),
+    argument_of(inputs.norm_weight), argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.sum),
+  });
+  auto made = run(context, rms_norm_gated_q4gsw::signatures[0], call, std::move(arguments));
+  if (!made) return made.error();
+  return RmsNormGatedQ4gswOutputs{std::move((*made)[0]), std::move((*made)[1])};
+}
+
 Expected<Call> rms_norm_linear_q4gsw_call(const RmsNormLinearQ4gswInputs<Described>& inputs,
                                           const RmsNormLinearQ4gswAttributes& attributes) {
   InferArguments arguments(rms_norm_linear_q4gsw::signatures[0]);
@@ -4079,6 +4134,7 @@ std::span<const OperatorEntry> entries() {
       {fused_unary::signatures[0], infer_requantize},
       {resize2d::signatures[0], infer_resize2d},
       {rms_norm::signatures[0], infer_rms_norm},
+      {rms_norm_gated_q4gsw::signatures[0], infer_rms_norm_gated_q4gsw},
       {rms_norm_linear_q4gsw::signatures[0], infer_rms_norm_linear_q4gsw},
       {rotary_cache_write::signatures[0], infer_rotary_cache_write},
       {rotary_cache_write_paged::signatures[0], infer_rotary_cache_write_paged},

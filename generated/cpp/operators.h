@@ -1973,6 +1973,36 @@ Expected<DeviceTensor> rms_norm(Context& context,
                                 const RmsNormInputs<OnDevice>& inputs,
                                 const RmsNormAttributes& attributes = {});
 
+// rms_norm_gated_q4gsw: rms_norm_linear_q4gsw, and of its result x * sigmoid(x) * y, with x the first half of each row and y the second
+template <typename As>
+struct RmsNormGatedQ4gswInputs {
+  typename As::Tensor hidden;  // f16 [..., K]
+  typename As::Weight weight;  // i8 [N, K]; symmetric
+  typename As::Tensor weight_scales;  // f32 [N] or [N, G]; one per row; or one per group of neighbours along K
+  typename As::Tensor skip;  // f16 [..., K]; added to hidden
+  typename As::Optional norm_weight = {};  // f16 [K]; factors of the normalized row; if omitted: 1
+  typename As::Optional bias = {};  // f32 [N]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
+  typename As::Output sum = {};  // written to; without: the call makes it
+};
+struct RmsNormGatedQ4gswAttributes {
+  // neighbours along K that share a scale; elements; without: from the scales' shape
+  std::optional<int64_t> group_size = std::nullopt;
+  double epsilon = 1e-5;  // added to the mean of the squares; a positive, finite and normal number
+  words::Activation activation = words::Activation::none;  // applied to the product, before the gate
+};
+struct RmsNormGatedQ4gswOutputs {
+  DeviceTensor output;  // f16 [..., H]; H is N / 2; N is even
+  DeviceTensor sum;  // f16 [..., K]; hidden + skip
+};
+Expected<Call> infer(const RmsNormGatedQ4gswInputs<Described>& inputs,
+                     const RmsNormGatedQ4gswAttributes& attributes);
+Expected<Call> rms_norm_gated_q4gsw_call(const RmsNormGatedQ4gswInputs<Described>& inputs,
+                                         const RmsNormGatedQ4gswAttributes& attributes = {});
+Expected<RmsNormGatedQ4gswOutputs> rms_norm_gated_q4gsw(Context& context,
+                                                        const RmsNormGatedQ4gswInputs<OnDevice>& inputs,
+                                                        const RmsNormGatedQ4gswAttributes& attributes = {});
+
 // rms_norm_linear_q4gsw: hidden + skip, its division by its root mean square, and the product of that with an int4 weight
 template <typename As>
 struct RmsNormLinearQ4gswInputs {

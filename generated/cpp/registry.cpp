@@ -116,6 +116,7 @@
 #include "reduce.h"
 #include "resize2d.h"
 #include "rms_norm.h"
+#include "rms_norm_gated_q4gsw.h"
 #include "rms_norm_linear_q4gsw.h"
 #include "rotary_cache_write.h"
 #include "rotary_cache_write_paged.h"
@@ -264,6 +265,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &reduce::op,
   &resize2d::op,
   &rms_norm::op,
+  &rms_norm_gated_q4gsw::op,
   &rms_norm_linear_q4gsw::op,
   &rotary_cache_write::op,
   &rotary_cache_write_paged::op,
@@ -362,6 +364,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &fused_unary::signatures[0],  // requantize
   &resize2d::signatures[0],  // resize2d
   &rms_norm::signatures[0],  // rms_norm
+  &rms_norm_gated_q4gsw::signatures[0],  // rms_norm_gated_q4gsw
   &rms_norm_linear_q4gsw::signatures[0],  // rms_norm_linear_q4gsw
   &rotary_cache_write::signatures[0],  // rotary_cache_write
   &rotary_cache_write_paged::signatures[0],  // rotary_cache_write_paged

@@ -25,12 +25,12 @@ constexpr FieldInfo kFields[] = {
   {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
-  {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  table::data({"epsilon", FieldInfo::Kind::f32, offsetof(Problem, epsilon), 1}),
-  table::data({"inverse_columns", FieldInfo::Kind::f32, offsetof(Problem, inverse_columns), 1}),
-  table::data({"has_norm_weight", FieldInfo::Kind::u32, offsetof(Problem, has_norm_weight), 1}),
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, normalized_layer.weight_bits), 1},
+  table::data({"epsilon", FieldInfo::Kind::f32, offsetof(Problem, normalized_layer.epsilon), 1}),
+  table::data({"inverse_columns", FieldInfo::Kind::f32, offsetof(Problem, normalized_layer.inverse_columns), 1}),
+  table::data({"has_norm_weight", FieldInfo::Kind::u32, offsetof(Problem, normalized_layer.has_norm_weight), 1}),
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, normalized_layer.has_bias), 1}),
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, normalized_layer.activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -70,10 +70,10 @@ void skip_norm_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<skip_norm::Problem*>(step_problem);
   to.rows_by_workgroups.rows = problem.product.m;
   to.rows_by_workgroups.columns = problem.product.k;
-  to.epsilon = problem.epsilon;
-  to.inverse_columns = problem.inverse_columns;
+  to.epsilon = problem.normalized_layer.epsilon;
+  to.inverse_columns = problem.normalized_layer.inverse_columns;
   table::set(to.has_sum_bias, Integer(0));
-  to.has_weight = problem.has_norm_weight;
+  to.has_weight = problem.normalized_layer.has_norm_weight;
   table::set(to.has_bias, Integer(0));
   table::set(to.is_centred, Integer(0));
 }
@@ -87,9 +87,9 @@ void weight_only_fragments_problem(const SelectionScope& scope, void* step_probl
   auto& to = *static_cast<weight_only_fragments::Problem*>(step_problem);
   to.product = problem.product;
   to.weight_groups = problem.weight_groups;
-  to.weight_bits = problem.weight_bits;
-  to.epilogue.has_bias = problem.has_bias;
-  to.epilogue.activation = problem.activation;
+  to.weight_bits = problem.normalized_layer.weight_bits;
+  to.epilogue.has_bias = problem.normalized_layer.has_bias;
+  to.epilogue.activation = problem.normalized_layer.activation;
 }
 
 constexpr StepInfo fragments_steps[] = {
@@ -106,9 +106,9 @@ void weight_only_gemv_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<weight_only_gemv::Problem*>(step_problem);
   to.product = problem.product;
   to.weight_groups = problem.weight_groups;
-  to.weight_bits = problem.weight_bits;
-  to.epilogue.has_bias = problem.has_bias;
-  to.epilogue.activation = problem.activation;
+  to.weight_bits = problem.normalized_layer.weight_bits;
+  to.epilogue.has_bias = problem.normalized_layer.has_bias;
+  to.epilogue.activation = problem.normalized_layer.activation;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -125,8 +125,8 @@ void weight_only_coopmat_problem(const SelectionScope& scope, void* step_problem
   auto& to = *static_cast<weight_only_coopmat::Problem*>(step_problem);
   to.product = problem.product;
   to.weight_groups = problem.weight_groups;
-  to.epilogue.has_bias = problem.has_bias;
-  to.epilogue.activation = problem.activation;
+  to.epilogue.has_bias = problem.normalized_layer.has_bias;
+  to.epilogue.activation = problem.normalized_layer.activation;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, 64 * ceil_div(Integer(problem.product.k), 64));
 }
@@ -170,7 +170,7 @@ void matrices_split_4_weight_only_coopmat_problem(const SelectionScope& scope, v
   to.product = problem.product;
   to.weight_groups = problem.weight_groups;
   table::set(to.epilogue.has_bias, Integer(0));
-  to.epilogue.activation = problem.activation;
+  to.epilogue.activation = problem.normalized_layer.activation;
   table::set(to.slices, Integer(4));
   table::set(to.slice_k, 64 * ceil_div(Integer(problem.product.k), 256));
 }
@@ -189,8 +189,8 @@ void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   to.m = problem.product.m;
   to.n = problem.product.n;
   table::set(to.slices, Integer(4));
-  to.epilogue.has_bias = problem.has_bias;
-  to.epilogue.activation = problem.activation;
+  to.epilogue.has_bias = problem.normalized_layer.has_bias;
+  to.epilogue.activation = problem.normalized_layer.activation;
 }
 
 constexpr StepInfo matrices_split_4_steps[] = {
@@ -209,9 +209,9 @@ void weight_only_plain_problem(const SelectionScope& scope, void* step_problem) 
   auto& to = *static_cast<weight_only_plain::Problem*>(step_problem);
   to.product = problem.product;
   to.weight_groups = problem.weight_groups;
-  to.weight_bits = problem.weight_bits;
-  to.epilogue.has_bias = problem.has_bias;
-  to.epilogue.activation = problem.activation;
+  to.weight_bits = problem.normalized_layer.weight_bits;
+  to.epilogue.has_bias = problem.normalized_layer.has_bias;
+  to.epilogue.activation = problem.normalized_layer.activation;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -229,12 +229,8 @@ void normalized_fragments_problem(const SelectionScope& scope, void* step_proble
   auto& to = *static_cast<normalized_fragments::Problem*>(step_problem);
   to.product = problem.product;
   to.weight_groups = problem.weight_groups;
-  to.weight_bits = problem.weight_bits;
-  to.epsilon = problem.epsilon;
-  to.inverse_columns = problem.inverse_columns;
-  to.has_norm_weight = problem.has_norm_weight;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
+  to.normalized_layer = problem.normalized_layer;
+  table::set(to.has_gate, Integer(0));
 }
 
 constexpr StepInfo row_steps[] = {
@@ -269,9 +265,9 @@ void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) 
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
   to.product = problem.product;
   to.weight_groups = problem.weight_groups;
-  to.weight_bits = problem.weight_bits;
+  to.weight_bits = problem.normalized_layer.weight_bits;
   table::set(to.epilogue.has_bias, Integer(0));
-  to.epilogue.activation = problem.activation;
+  to.epilogue.activation = problem.normalized_layer.activation;
   table::set(to.slices, Integer(16));
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), 256));
 }
@@ -287,8 +283,8 @@ void split_16_sum_slices_problem(const SelectionScope& scope, void* step_problem
   to.m = problem.product.m;
   to.n = problem.product.n;
   table::set(to.slices, Integer(16));
-  to.epilogue.has_bias = problem.has_bias;
-  to.epilogue.activation = problem.activation;
+  to.epilogue.has_bias = problem.normalized_layer.has_bias;
+  to.epilogue.activation = problem.normalized_layer.activation;
 }
 
 constexpr StepInfo split_16_steps[] = {
@@ -313,9 +309,9 @@ void split_4_weight_only_tiled_problem(const SelectionScope& scope, void* step_p
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
   to.product = problem.product;
   to.weight_groups = problem.weight_groups;
-  to.weight_bits = problem.weight_bits;
+  to.weight_bits = problem.normalized_layer.weight_bits;
   table::set(to.epilogue.has_bias, Integer(0));
-  to.epilogue.activation = problem.activation;
+  to.epilogue.activation = problem.normalized_layer.activation;
   table::set(to.slices, Integer(4));
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), 64));
 }
@@ -335,9 +331,9 @@ void tiled_weight_only_tiled_problem(const SelectionScope& scope, void* step_pro
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
   to.product = problem.product;
   to.weight_groups = problem.weight_groups;
-  to.weight_bits = problem.weight_bits;
-  to.epilogue.has_bias = problem.has_bias;
-  to.epilogue.activation = problem.activation;
+  to.weight_bits = problem.normalized_layer.weight_bits;
+  to.epilogue.has_bias = problem.normalized_layer.has_bias;
+  to.epilogue.activation = problem.normalized_layer.activation;
   table::set(to.slices, Integer(1));
   to.slice_k = problem.product.k;
 }

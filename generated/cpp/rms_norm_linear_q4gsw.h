@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "normalized_layer_fields.h"
 #include "product_fields.h"
 #include "qgen/kernels.h"
 #include "weight_groups_fields.h"
-#include "words.h"
 
 namespace qgen::generated::rms_norm_linear_q4gsw {
 
@@ -55,12 +55,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   fields::Product product;
   fields::WeightGroups weight_groups;
-  Required<uint32_t> weight_bits;
-  Required<float> epsilon;
-  Required<float> inverse_columns;
-  Required<uint32_t> has_norm_weight;
-  Required<uint32_t> has_bias;
-  Required<words::Activation> activation;
+  fields::NormalizedLayer normalized_layer;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

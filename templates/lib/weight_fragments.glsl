@@ -64,6 +64,12 @@ const uint kColumns = ${blocks.m} * ${matrix.m}u;    // of the output: rows of t
 const uint kQuadsPerLoad = kPerLoad / 4u;
 const uint kSubgroups = ${team.workgroup} / 32u;
 
+// The first of eight neighbouring rows of the weight, which are the upper or the lower half of the i-th matrix. A
+// template may define another one.
+#ifndef WEIGHT_ROW
+#define WEIGHT_ROW(first_n, i, lower) first_n + ${matrix.m}u * i + 8u * lower
+#endif
+
 #define WEIGHTS coopmat<float16_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA>
 #define ACTIVATIONS coopmat<float16_t, gl_ScopeSubgroup, ${matrix.k}, ${matrix.n}, gl_MatrixUseB>
 #define SUMS coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator>
@@ -103,7 +109,7 @@ void fetch_weights(uint first_n, uint block) {
   const uint group = group_of_load(load);
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
     [[unroll]] for (uint lower = 0u; lower < 2u; ++lower) {
-      const uint n = min(first_n + ${matrix.m}u * i + 8u * lower + in_row(), problem.n - 1u);
+      const uint n = min(WEIGHT_ROW(first_n, i, lower) + in_row(), problem.n - 1u);
       next_weights[i][lower] = weight_loads[n * loads_per_row() + load];
       next_scales[i][lower] = weight_scales_data[n * problem.groups + group];
     }
@@ -211,7 +217,7 @@ uvec4 fetched_scales[${blocks.m}][2];
 void fetch_blocks(uint first_n, uint block) {
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
     [[unroll]] for (uint lower = 0u; lower < 2u; ++lower) {
-      const uint n = min(first_n + ${matrix.m}u * i + 8u * lower + in_row(), problem.n - 1u);
+      const uint n = min(WEIGHT_ROW(first_n, i, lower) + in_row(), problem.n - 1u);
       [[unroll]] for (uint b = 0u; b < kAtOnce; ++b) {
         fetched_weights[b][i][lower] = weight_loads[n * loads_per_row() + 4u * (block + b) + in_column()];
       }

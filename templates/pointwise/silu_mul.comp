@@ -21,15 +21,7 @@ $else
 float element(uint place) { return flush_subnormal(uintBitsToFloat(input_words[place])); }
 $end
 
-// exponential() has no results below -87. There, sigmoid(x) is x's exponential, which counts as 0.
-float gated(float x, float y) {
-  if (is_nan(x) || is_nan(y)) return uintBitsToFloat(kNan);
-  precise const float sum = exponential(clamp(-x, -87.0, 88.0)) + 1.0;
-  const float sigmoid = x < -87.0 ? 0.0 : divide(1.0, sum);
-  precise const float silu = x * sigmoid;
-  precise const float product = silu * y;
-  return product;
-}
+$include "lib/gate.glsl"
 
 void main() {
   const uint quad = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;

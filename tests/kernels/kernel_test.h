@@ -205,7 +205,22 @@ class KernelTest : public DeviceTest {
     report(verdict, verdict.findings.empty() ? "" : saved_case(*entry, request, compute));
   }
 
-  // The same for one kernel, as its id says with a specialization. A mask may take the narrow storage that it needs: then
+  // These bits, of every kernel that applies.
+  void expect_bits(std::string_view op, const Request& request, const Tensors& outputs,
+                   const measure::VerifyOptions& options = kEverythingAsAsked) {
+    if (RobustAccess::is_wanted()) return;
+    const OperatorEntry* entry = find_operator(op);
+    ASSERT_TRUE(entry) << "operator '" << op << "' is missing";
+    Context on_device = context();
+    const auto judge = [&](const measure::RequestFormats&, const Request&) {
+      return std::vector{measure::Expectation{outputs, {}, {}}};
+    };
+    const measure::Verdict verdict = measure::verify(on_device, *entry, request, judge, sampled(options));
+    count(verdict);
+    report(verdict, "");
+  }
+
+  // As expect_reference(), of one kernel, as its id says with a specialization. A mask may take the narrow storage that it needs: then
   // for the module of the same template that accesses words.
   void expect_reference_of(std::string_view kernel, const Request& request) {
     const std::string_view op = kernel.substr(0, kernel.find('.'));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// linear_q8csw, linear_q4gsw, linear_dq8ca_q8csw, linear_dq8ca_q4gsw and rms_norm_linear_q4gsw, each on every kernel,
-// within the bounds of docs/linear_weights.md; and the defects of other implementations that they must not have.
+// linear_q8csw, linear_q4gsw, linear_dq8ca_q8csw, linear_dq8ca_q4gsw, rms_norm_linear_q4gsw and rms_norm_gated_q4gsw,
+// each on every kernel, within the bounds of docs/linear_weights.md; and the defects of other implementations that they
+// must not have.
 #include <cmath>
 
 #include "operators.h"
@@ -251,6 +252,85 @@ TEST_F(WeightLinearTest, NormalizedSumsOfSpecialRows) {
       request.inputs[operand] = Random(3).reals(DType::f16, {1, 256}, -greatest, greatest);
     expect_reference("rms_norm_linear_q4gsw", request, kEveryVariantAsAsked);
   }
+}
+
+// ---- and the gate after it -----------------------------------------------------------------------------------------
+
+TEST_F(WeightLinearTest, GatedProducts) {
+  struct Sides {
+    Shape rows;
+    int64_t n, k, group_size;
+  };
+  const Sides kSides[] = {
+      // Halves of one output, and of an odd number of them: one or several tiles, of which the last is not whole.
+      {{1}, 2, 128, 0},
+      {{1}, 34, 640, 128},
+      {{1, 1}, 70, 1152, 384},
+      // The longest rows of one launch, and longer ones.
+      {{1}, 6, 8192, 128},
+      {{1}, 6, 8320, 128},
+      // Several rows, batches, K of no whole block, and sides of none.
+      {{3}, 18, 96, 32},
+      {{2, 17}, 18, 96, 32},
+      {{}, 18, 96, 32},
+      {{0}, 18, 96, 32},
+      {{1}, 18, 13, 0},
+      {{1}, 0, 128, 0},
+      {{1}, 4, 0, 0},
+      // Slices of k, and tiles of many rows.
+      {{70}, 36, 512, 128},
+  };
+  uint32_t seed = 1;
+  for (const auto& [rows, n, k, group_size] : kSides)
+    expect_reference("rms_norm_gated_q4gsw", normalized_request(rows, n, k, group_size, ++seed), kEveryVariantAsAsked);
+  expect_reference("rms_norm_gated_q4gsw", normalized_request({1}, 600, 256, 128, ++seed), kEverythingAsAsked);
+  Request request = normalized_request({1}, 48, 256, 128, ++seed);
+  request.attributes["activation"] = "relu";
+  expect_reference("rms_norm_gated_q4gsw", request, kEveryVariantAsAsked);
+}
+
+// The sums of a row of 1 and -1 are exact. So each kernel has the bits of two operators one after the other: the factors
+// of the gate are rounded to f16. The second scale gives factors that are infinite in f16.
+TEST_F(WeightLinearTest, GatedProductsRoundTheirFactors) {
+  Context on_device = context();
+  for (const double scale : {0x1p-4, 0x1p8}) {
+    Request request = normalized_request({1}, 70, 256, 128, 1);
+    request.inputs.erase("norm_weight");
+    request.attributes["epsilon"] = 1e-30;
+    request.inputs["hidden"] = Random(4).integers(DType::f16, {1, 256}, 0, 1);
+    for (int64_t k = 0; k < 256; ++k) {
+      HostTensor& hidden = request.inputs["hidden"];
+      set_element(hidden, k, 2 * element(hidden, k) - 1);
+    }
+    request.inputs["skip"] = zeros(DType::f16, {1, 256});
+    request.inputs["weight_scales"] = tensor_of(DType::f32, {70, 2}, {scale});
+    if (scale < 1) {
+      HostTensor bias = Random(5).integers(DType::f32, {70}, -32768, 32768);
+      for (int64_t n = 0; n < 70; ++n) set_element(bias, n, element(bias, n) * 0x1p-12);
+      request.inputs["bias"] = bias;
+    }
+    const auto completed = complete(*find_operator("rms_norm_linear_q4gsw"), request);
+    ASSERT_TRUE(completed) << to_text(completed.error());
+    Tensors expected = reference::find("rms_norm_linear_q4gsw")(*completed);
+    const auto product = on_device.executor.upload(expected.at("output"), Storage::buffer);
+    ASSERT_TRUE(product) << to_text(product.error());
+    const auto gated = silu_mul(on_device, {.input = *product});
+    ASSERT_TRUE(gated) << to_text(gated.error());
+    expected.at("output") = *on_device.executor.download(*gated);
+    expect_bits("rms_norm_gated_q4gsw", request, expected);
+  }
+}
+
+TEST_F(WeightLinearTest, GatesNeedAnEvenNumberOfColumns) {
+  const auto call_of = [](int64_t n) {
+    const TensorDesc row{DType::f16, {1, 64}}, scales{DType::f32, {n}};
+    const TensorDesc weight{DType::i8, {n, 64}, Storage::buffer, Layout::weight_q4_rows};
+    return rms_norm_gated_q4gsw_call({.hidden = row, .weight = weight, .weight_scales = scales, .skip = row});
+  };
+  const auto odd = call_of(7), even = call_of(8);
+  ASSERT_FALSE(odd);
+  EXPECT_TEXT(to_text(odd.error()), "weight is [7, 64], and must have an even number of rows");
+  ASSERT_TRUE(even) << to_text(even.error());
 }
 
 // ---- defects, by their numbers in the register of the system that qgen replaces ------------------------------------

@@ -14,6 +14,7 @@
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "operators.h"
+#include "rms_norm_gated_q4gsw.h"
 #include "rms_norm_linear_q4gsw.h"
 #include "runtime/engine/operators/linear/rows.h"
 #include "runtime/engine/operators/mapping.h"
@@ -68,23 +69,24 @@ Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::op
 
 // ---- the input is a normalized sum ----------------------------------------------------------------------------------
 
-Expected<Call> normalized(const RmsNormLinearQ4gswInputs<Described>& inputs,
-                          const RmsNormLinearQ4gswAttributes& attributes) {
+// `columns`: of the output.
+template <typename Problem, typename Inputs, typename Attributes>
+Expected<Call> normalized(const Inputs& inputs, const Attributes& attributes, int64_t columns) {
   const TensorDesc &hidden = inputs.hidden, &weight = inputs.weight;
   if (Done same = check_same_shape("skip", inputs.skip, "hidden", hidden); !same) return same.error();
   const auto known =
       scaled_weight(kFourBits, rows_of(hidden.shape), weight, inputs.weight_scales, attributes.group_size);
   if (!known) return known.error();
-  const uint32_t columns = known->product.k;
-  const rms_norm_linear_q4gsw::Problem fields{
+  const uint32_t k = known->product.k;
+  const Problem fields{
       .product = known->product,
       .weight_groups = known->groups,
-      .weight_bits = kFourBits.bits,
-      .epsilon = static_cast<float>(attributes.epsilon),
-      .inverse_columns = columns == 0 ? 0 : 1.0f / static_cast<float>(columns),
-      .has_norm_weight = inputs.norm_weight ? 1u : 0u,
-      .has_bias = inputs.bias ? 1u : 0u,
-      .activation = attributes.activation,
+      .normalized_layer = {.weight_bits = kFourBits.bits,
+                           .epsilon = static_cast<float>(attributes.epsilon),
+                           .inverse_columns = k == 0 ? 0 : 1.0f / static_cast<float>(k),
+                           .has_norm_weight = inputs.norm_weight ? 1u : 0u,
+                           .has_bias = inputs.bias ? 1u : 0u,
+                           .activation = attributes.activation},
   };
   return make_call(fields, {.hidden = hidden,
                             .weight = known->form,
@@ -92,7 +94,7 @@ Expected<Call> normalized(const RmsNormLinearQ4gswInputs<Described>& inputs,
                             .skip = inputs.skip,
                             .norm_weight = inputs.norm_weight,
                             .bias = inputs.bias,
-                            .output = TensorDesc{hidden.dtype, with_last_side(hidden.shape, weight.shape[0])},
+                            .output = TensorDesc{hidden.dtype, with_last_side(hidden.shape, columns)},
                             .sum = TensorDesc{hidden.dtype, hidden.shape}});
 }
 
@@ -146,7 +148,15 @@ Expected<Call> infer(const LinearQ4gswInputs<Described>& inputs, const LinearQ4g
 
 Expected<Call> infer(const RmsNormLinearQ4gswInputs<Described>& inputs,
                      const RmsNormLinearQ4gswAttributes& attributes) {
-  return normalized(inputs, attributes);
+  const TensorDesc& weight = inputs.weight;
+  return normalized<rms_norm_linear_q4gsw::Problem>(inputs, attributes, weight.shape[0]);
+}
+
+Expected<Call> infer(const RmsNormGatedQ4gswInputs<Described>& inputs, const RmsNormGatedQ4gswAttributes& attributes) {
+  const TensorDesc& weight = inputs.weight;
+  if (weight.shape[0] % 2 != 0)
+    return refused(fmt::format("weight is {}, and must have an even number of rows", to_text(weight.shape)));
+  return normalized<rms_norm_gated_q4gsw::Problem>(inputs, attributes, weight.shape[0] / 2);
 }
 
 Expected<Call> infer(const LinearDq8caQ8cswInputs<Described>& inputs, const LinearDq8caQ8cswAttributes& attributes) {

@@ -9,6 +9,7 @@
 
 #include "runtime/engine/calls/attributes.h"
 #include "runtime/engine/operators/pointwise/chain.h"
+#include "runtime/workshop/reference/gate.h"
 #include "runtime/workshop/reference/rows.h"
 
 namespace qgen::reference {
@@ -352,30 +353,32 @@ Answer pointwise(const Request& request) {
   return answer;
 }
 
-// ---- silu_mul -------------------------------------------------------------------------------------------------------
-
 Answer silu_mul(const Request& request) {
   const HostTensor& input = request.inputs.at("input");
-  Shape shape = input.shape;
-  const int64_t columns = shape.back() /= 2;
-  HostTensor output = zeros(input.dtype, shape);
-  Exact exact;
-  for (int64_t i = 0; i < element_count(shape); ++i) {
-    const int64_t place = i / columns * 2 * columns + i % columns;
-    const Real x{flushed(element(input, place)), 0}, y{flushed(element(input, place + columns)), 0};
-    const Real silu = operate(Step::multiply, x, operate(Step::sigmoid, x, {}, {}), {});
-    const Real result = operate(Step::multiply, silu, y, {});
-    set_element(output, i, result.value);
-    exact.values.push_back(result.value);
-    exact.bounds.push_back(result.bound);
-  }
-  Answer answer;
-  answer.outputs.emplace("output", std::move(output));
-  answer.exact.emplace("output", std::move(exact));
-  return answer;
+  Exact elements;
+  for (int64_t i = 0; i < element_count(input.shape); ++i) elements.values.push_back(flushed(element(input, i)));
+  elements.bounds.assign(elements.values.size(), 0);
+  ExactOutput gated = silu_mul(elements, input.dtype, input.shape);
+  return {{{"output", std::move(gated.output)}}, {{"output", std::move(gated.exact)}}};
 }
 
 }  // namespace
+
+ExactOutput silu_mul(const Exact& input, DType dtype, Shape shape) {
+  const int64_t columns = shape.back() /= 2;
+  ExactOutput gated{zeros(dtype, shape), {}};
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    const auto place = static_cast<size_t>(i / columns * 2 * columns + i % columns);
+    const auto other = place + static_cast<size_t>(columns);
+    const Real x{input.values[place], input.bounds[place]}, y{input.values[other], input.bounds[other]};
+    const Real silu = operate(Step::multiply, x, operate(Step::sigmoid, x, {}, {}), {});
+    const Real result = operate(Step::multiply, silu, y, {});
+    set_element(gated.output, i, result.value);
+    gated.exact.values.push_back(result.value);
+    gated.exact.bounds.push_back(result.bound);
+  }
+  return gated;
+}
 
 std::span<const Row> pointwise_rows() {
   static constexpr Row kRows[] = {

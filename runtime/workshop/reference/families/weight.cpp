@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "runtime/engine/calls/attributes.h"
+#include "runtime/workshop/reference/gate.h"
 #include "runtime/workshop/reference/linear_requests.h"
 #include "runtime/workshop/reference/rows.h"
 #include "runtime/workshop/reference/weight_linear.h"
@@ -28,6 +29,20 @@ Answer answer_of(const std::string& name, ExactOutput made) {
   return {{{name, std::move(made.output)}}, {{name, std::move(made.exact)}}};
 }
 
+// With the bound of what a kernel stores as f16. 65520 and more become infinity.
+Exact rounded_to_half(Exact exact) {
+  for (size_t i = 0; i < exact.values.size(); ++i) {
+    double &value = exact.values[i], &bound = exact.bounds[i];
+    if (std::abs(value) < 65520) {
+      bound += 0x1p-25 + 0x1p-11 * (std::abs(value) + bound);
+    } else {
+      if (!std::isnan(value)) value = std::copysign(kInfinity, value);
+      bound = 0;
+    }
+  }
+  return exact;
+}
+
 }  // namespace
 
 // These have the names of the functions that they call, so they are in the same namespace.
@@ -41,14 +56,23 @@ static Answer rms_norm_linear(const Request& request) {
                   .attributes = {{"epsilon", attribute<double>(request, "epsilon")}}};
   if (const HostTensor* weight = find_input(request, "norm_weight")) of_norm.inputs.emplace("weight", *weight);
   Answer norm = *answer("skip_rms_norm", of_norm);
-  Exact rounded = std::move(norm.exact.at("output"));
-  for (size_t i = 0; i < rounded.values.size(); ++i)
-    rounded.bounds[i] += 0x1p-25 + 0x1p-11 * (std::abs(rounded.values[i]) + rounded.bounds[i]);
+  const Exact rounded = rounded_to_half(std::move(norm.exact.at("output")));
   const WeightLinear linear{norm.outputs.at("output"), request.inputs.at("weight"), request.inputs.at("weight_scales"),
                             find_input(request, "bias"), activation_of(request)};
   ExactOutput product = weight_only_linear(linear, rounded);
   return {{{"output", std::move(product.output)}, {"sum", std::move(norm.outputs.at("sum"))}},
           {{"output", std::move(product.exact)}, {"sum", std::move(norm.exact.at("sum"))}}};
+}
+
+// The product that the gate reads is rounded to f16 first.
+static Answer rms_norm_gated(const Request& request) {
+  Answer product = rms_norm_linear(request);
+  HostTensor& output = product.outputs.at("output");
+  Exact& exact = product.exact.at("output");
+  ExactOutput gated = silu_mul(rounded_to_half(std::move(exact)), output.dtype, output.shape);
+  output = std::move(gated.output);
+  exact = std::move(gated.exact);
+  return product;
 }
 
 static Answer weight_only_backward(const Request& request) {
@@ -90,6 +114,7 @@ std::span<const Row> weight_rows() {
       exact_row<weight_only_linear>("linear_q8csw"),
       {"pack_weight", pack_weight},
       {"quantize_q4gsw", quantize_q4gsw},
+      exact_row<rms_norm_gated>("rms_norm_gated_q4gsw"),
       exact_row<rms_norm_linear>("rms_norm_linear_q4gsw"),
   };
   return kRows;
