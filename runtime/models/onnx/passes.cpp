@@ -609,6 +609,12 @@ class NormJoiner {
       if (graph::Node* norm = norm_before(product)) join(*norm, product);
     }
     erase_joined(graph_);
+    uses_ = ValueUses(graph_);
+    for (graph::Node& gate : graph_.nodes) {
+      if (gate.op != "silu_mul") continue;
+      if (graph::Node* product = product_before(gate)) join_gate(*product, gate);
+    }
+    erase_joined(graph_);
   }
 
  private:
@@ -647,6 +653,26 @@ class NormJoiner {
       if (port.operand == "output") port.value = product.outputs.front().value;
     }
     product.op.clear();
+  }
+
+  // The node whose product the gate alone reads; null: there is none.
+  graph::Node* product_before(const graph::Node& gate) {
+    const ValueId input = *input_of(gate, "input");
+    const auto writer = uses_.writers[input];
+    if (!writer || uses_.reads[input] != 1) return nullptr;
+    graph::Node& product = graph_.nodes[*writer];
+    const bool is_product =
+        product.op == "rms_norm_linear_q4gsw" && graph::value_of(product.outputs, "output") == input;
+    return is_product ? &product : nullptr;
+  }
+
+  void join_gate(graph::Node& product, graph::Node& gate) {
+    product.op = "rms_norm_gated_q4gsw";
+    product.name = fmt::format("{} + {}", product.name, gate.name);
+    for (graph::Port& port : product.outputs) {
+      if (port.operand == "output") port.value = gate.outputs.front().value;
+    }
+    gate.op.clear();
   }
 
   graph::Graph& graph_;

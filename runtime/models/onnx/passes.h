@@ -52,7 +52,8 @@ void join_input_quantizers(graph::Graph& graph);
 void join_products(graph::Graph& graph, std::vector<Dims>& shapes);
 
 // A skip_rms_norm of f16 whose result one linear_q4gsw alone reads, and that product, become a rms_norm_linear_q4gsw, if
-// something reads the sum: of the last normalization of a model no one does, and its product may need few rows only.
+// something reads the sum: of the last normalization of a model no one does, and its product may need few rows only. A
+// silu_mul that alone reads the product becomes part of it too, as a rms_norm_gated_q4gsw. No bit changes by that.
 void join_norms(graph::Graph& graph);
 
 // Nodes and constants that no output needs.

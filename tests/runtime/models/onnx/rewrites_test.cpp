@@ -331,17 +331,27 @@ TEST(Layers, NormsOfSums) {
 struct NormBeforeProduct {
   ElementType type = ElementType::f16;
   bool is_sum_read = true, is_norm_read = false;
+  bool has_gate = false;
 };
+// Of six columns, of the normalized rows `y`.
+std::string product_of_norm(ModelBuilder& m) {
+  const std::string weight = m.random_integers(ElementType::u8, {6, 1, 16}, 0, 255);
+  return m.node("MatMulNBits", {"y", weight, m.random_reals({6}, 0, 1)},
+                {{"K", int64_t{32}}, {"N", int64_t{6}}, {"bits", int64_t{4}}, {"block_size", int64_t{32}}},
+                "com.microsoft");
+}
 ModelBuilder norm_before_product(const NormBeforeProduct& how) {
   ModelBuilder m;
   const std::string x = m.input("x", {-1, 3, 32}, how.type), skip = m.input("skip", {-1, 3, 32}, how.type);
   m.node("SkipSimplifiedLayerNormalization", {x, skip, m.random_reals({32}, -1, 1)}, {{"epsilon", 0.25f}},
          "com.microsoft");
   m.model.graph.nodes.back().outputs = {"y", "", "", "sum"};
-  const std::string weight = m.random_integers(ElementType::u8, {6, 1, 16}, 0, 255);
-  m.output(m.node("MatMulNBits", {"y", weight, m.random_reals({6}, 0, 1)},
-                  {{"K", int64_t{32}}, {"N", int64_t{6}}, {"bits", int64_t{4}}, {"block_size", int64_t{32}}},
-                  "com.microsoft"));
+  std::string product = product_of_norm(m);
+  if (how.has_gate) {
+    const std::string up = product_of_norm(m);
+    product = m.node("Mul", {m.node("Mul", {product, m.node("Sigmoid", {product})}), up});
+  }
+  m.output(product);
   if (how.is_sum_read) m.output("sum");
   if (how.is_norm_read) m.output("y");
   return m;
@@ -357,6 +367,22 @@ TEST(Layers, NormsBeforeProducts) {
   const auto imported = norm_before_product({}).import();
   ASSERT_TRUE(imported) << to_text(imported.error());
   EXPECT_EQ(imported->graph.nodes[0].attributes.at("epsilon"), AttributeValue(0.25));
+  EXPECT_TRUE(judged(imported->graph, {{"x", Random(1).reals(DType::f16, {1, 3, 32}, -1, 1)},
+                                       {"skip", Random(2).reals(DType::f16, {1, 3, 32}, -1, 1)}}));
+}
+
+// The gate that alone reads the product becomes part of the node.
+TEST(Layers, NormsBeforeGatedProducts) {
+  const auto of = [](NormBeforeProduct how) {
+    how.has_gate = true;
+    return imported_operators(norm_before_product(how));
+  };
+  EXPECT_EQ(of({}), "rms_norm_gated_q4gsw");
+  EXPECT_EQ(of({.type = ElementType::f32}), "skip_rms_norm linear_q4gsw silu_mul");
+  EXPECT_EQ(of({.is_sum_read = false}), "skip_rms_norm linear_q4gsw silu_mul");
+  EXPECT_EQ(of({.is_norm_read = true}), "skip_rms_norm linear_q4gsw silu_mul");
+  const auto imported = norm_before_product({.has_gate = true}).import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
   EXPECT_TRUE(judged(imported->graph, {{"x", Random(1).reals(DType::f16, {1, 3, 32}, -1, 1)},
                                        {"skip", Random(2).reals(DType::f16, {1, 3, 32}, -1, 1)}}));
 }
