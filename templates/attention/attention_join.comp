@@ -27,36 +27,49 @@ uint place_of(uint slice, uint row) {
   return (slice * problem.batches * problem.key_heads * problem.rows + row) * (kQuads + 1u);
 }
 
-// The greatest score of all slices.
-float greatest_of(uint row) {
+uint team() { return gl_LocalInvocationIndex / kQuads; }
+uint quad() { return gl_LocalInvocationIndex % kQuads; }
+
+// Some slices of a team. The first ones are loaded before the greatest score is known.
+struct Slices {
+  vec4 scores[kAtOnce];   // the greatest score, and the sum of weights
+  vec4 values[kAtOnce];   // sums of values
+};
+
+Slices slices_from(uint first, uint row) {
+  Slices slices;
+  [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) {
+    const uint at = place_of(min(first + i * kTeams, problem.slices - 1u), row);
+    slices.scores[i] = partial_data[at + kQuads];
+    slices.values[i] = partial_data[at + quad()];
+  }
+  return slices;
+}
+
+// The greatest score of all slices. Slices past the last repeat it.
+float greatest_of(Slices slices, uint row) {
   float best = minus_infinity();
-  for (uint slice = gl_LocalInvocationIndex; slice < problem.slices; slice += ${workgroup}) {
+  [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) best = max(best, slices.scores[i].x);
+  for (uint slice = team() + kAtOnce * kTeams; slice < problem.slices; slice += kTeams) {
     best = max(best, partial_data[place_of(slice, row) + kQuads].x);
   }
-  totals[gl_LocalInvocationIndex] = best;
+  if (quad() == 0u && team() < kTeams) totals[team()] = best;
   barrier();
-  const uint count = min(problem.slices, ${workgroup});
-  for (uint i = 0u; i < count; ++i) best = max(best, totals[i]);
+  for (uint i = 0u; i < kTeams; ++i) best = max(best, totals[i]);
   barrier();
   return best;
 }
 
-void add_slices(uint row, float greatest, inout vec4 sum, inout float total) {
-  const uint team = gl_LocalInvocationIndex / kQuads, quad = gl_LocalInvocationIndex % kQuads;
-  if (team >= kTeams) return;
-  for (uint first = team; first < problem.slices; first += kAtOnce * kTeams) {
-    vec4 of_slice[kAtOnce], values[kAtOnce];
-    [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) {
-      const uint at = place_of(min(first + i * kTeams, problem.slices - 1u), row);
-      of_slice[i] = partial_data[at + kQuads];
-      values[i] = partial_data[at + quad];
-    }
+void add_slices(Slices slices, uint row, float greatest, inout vec4 sum, inout float total) {
+  if (team() >= kTeams) return;
+  for (uint first = team(); first < problem.slices; first += kAtOnce * kTeams) {
+    if (first != team()) slices = slices_from(first, row);
     [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) {
       // A slice without a key of this row has a sum of 0.
-      if (first + i * kTeams >= problem.slices || of_slice[i].y == 0.0) continue;
-      const float weight = weight_of(of_slice[i].x - greatest);
-      sum += weight * values[i];
-      total += weight * of_slice[i].y;
+      if (first + i * kTeams >= problem.slices || slices.scores[i].y == 0.0) continue;
+      const float weight = weight_of(slices.scores[i].x - greatest);
+      sum += weight * slices.values[i];
+      total += weight * slices.scores[i].y;
     }
   }
 }
@@ -78,10 +91,11 @@ void main() {
   const uint row = workgroup_index();   // of all heads and batches; the same for all invocations
   if (row >= problem.batches * problem.key_heads * problem.rows) return;
   const uint here = gl_LocalInvocationIndex;
-  const float greatest = greatest_of(row);
+  const Slices slices = slices_from(team(), row);
+  const float greatest = greatest_of(slices, row);
   vec4 sum = vec4(0.0);
   float total = 0.0;
-  add_slices(row, greatest, sum, total);
+  add_slices(slices, row, greatest, sum, total);
   sums[here] = sum;
   totals[here] = total;
   barrier();
