@@ -155,7 +155,8 @@ float output_of(float both[2], uint n) {
 }
 
 // A workgroup computes some tiles one after the other. If it takes single blocks, it fetches the first block of the next
-// tile before it joins the sums of one.
+// tile before it joins the sums of one. The outputs of each tile belong to other invocations. Gates are computed after the
+// last tile, all at once: 1 x 28672 x 4096 takes 23.1 us on an H200, and 25.1 us if they are computed tile by tile.
 void main() {
   const uint column_tiles = (problem.n + kColumns - 1u) / kColumns;
   const uint stride = (column_tiles + ${turns} - 1u) / ${turns};   // workgroups that have a tile
@@ -163,19 +164,25 @@ void main() {
   uint tile = workgroup_index();
   if (tile >= stride) return;
 
+  // The turn and the output of this invocation.
+  const uint own_turn = gl_LocalInvocationIndex / kOutputs, own = gl_LocalInvocationIndex % kOutputs;
+  const uint n = (tile + own_turn * stride) * kOutputs + own;
+  const bool has_output = own_turn < ${turns} && n < (${with_gate} ? problem.n / 2u : problem.n);
+  float both[2];
+
   if (!kByFour) fetch_weights(tile * kOutputs, gl_SubgroupID);
   begin_rows(0u);
   const bool by_matrices = has_mapping();
-  for (; tile < column_tiles; tile += stride) {
+  for (uint turn = 0u; tile < column_tiles; ++turn) {
     const uint first_n = tile * kOutputs;
-    const bool has_next = tile + stride < column_tiles;
+    tile += stride;
     if (by_matrices) {
       [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][0] = SUMS(0.0);
       if (!kByFour) {
         for (uint block = gl_SubgroupID; block < blocks; block += gl_NumSubgroups) {
           const uint next = block + gl_NumSubgroups;
-          const bool is_of_next = has_next && next >= blocks;
-          add_block(0u, is_of_next ? first_n + stride * kOutputs : first_n, block, is_of_next ? gl_SubgroupID : next);
+          const bool is_of_next = tile < column_tiles && next >= blocks;
+          add_block(0u, is_of_next ? tile * kOutputs : first_n, block, is_of_next ? gl_SubgroupID : next);
         }
       } else {
         add_all_by_four(0u, first_n);
@@ -183,12 +190,11 @@ void main() {
       put_sums();
     }
     barrier();
-    // An invocation has at most one output. It finishes this while the others go on to the next tile.
-    const uint n = first_n + gl_LocalInvocationIndex;
-    const bool is_mine = gl_LocalInvocationIndex < kOutputs && n < (${with_gate} ? problem.n / 2u : problem.n);
-    float both[2];
-    if (is_mine) both = sums_of(by_matrices, gl_LocalInvocationIndex, n);
+    if (has_output && turn == own_turn) {
+      both = sums_of(by_matrices, own, n);
+      if (!${with_gate}) store_real(n, output_of(both, n));
+    }
     if (${turns} > 1u) barrier();  // before the next sums
-    if (is_mine) store_real(n, output_of(both, n));
   }
+  if (${with_gate} && has_output) store_real(n, output_of(both, n));
 }
