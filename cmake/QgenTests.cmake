@@ -31,6 +31,12 @@ foreach(turn IN ITEMS 0 1 2)
   add_custom_target(qgen_turn_${turn})
 endforeach()
 
+# Seconds, of an entry. In an emulator, single tests of language models take five minutes.
+set(QGEN_TEST_TIMEOUT 600)
+if(CMAKE_CROSSCOMPILING)
+  set(QGEN_TEST_TIMEOUT 3000)
+endif()
+
 # Where GoogleTest leaves its counts; scripts/count_tests.py adds them up.
 set(QGEN_TEST_RESULTS "${PROJECT_BINARY_DIR}/test-results")
 # Tests ignore the times that somebody tuned on this machine.
@@ -102,7 +108,7 @@ function(qgen_register_test name)
   set(environment "GTEST_OUTPUT=xml:${QGEN_TEST_RESULTS}/${name}.xml" ${QGEN_TEST_ENVIRONMENT} ${TEST_ENVIRONMENT})
   set_tests_properties(${name} PROPERTIES
     ENVIRONMENT "${environment}"
-    LABELS "${TEST_LABELS}" TIMEOUT 600)
+    LABELS "${TEST_LABELS}" TIMEOUT ${QGEN_TEST_TIMEOUT})
 endfunction()
 
 # qgen_leave_out_with_sanitizers(ENTRY TEST...): these tests of an entry take minutes with sanitizers, and run without.
@@ -153,7 +159,22 @@ function(qgen_make_test_program made name folder)
   endif()
 endfunction()
 
-# With sanitizers, SANITIZED_SHARDS processes share the tests: entries NAME.<shard>of<shards>. Then no entry takes minutes.
+# qgen_register_shards(NAME SHARDS ...): as qgen_register_test, of a GoogleTest program. SHARDS entries share its tests,
+# NAME.<shard>of<SHARDS>, so that none takes minutes. If SHARDS is 1, the entry is NAME.
+function(qgen_register_shards name shards)
+  if(shards EQUAL 1)
+    qgen_register_test(${name} ${ARGN})
+    return()
+  endif()
+  cmake_parse_arguments(TEST "" "" "ENVIRONMENT;COMMAND;LABELS" ${ARGN})
+  foreach(shard RANGE 1 ${shards})
+    math(EXPR index "${shard} - 1")
+    qgen_register_test(${name}.${shard}of${shards} COMMAND ${TEST_COMMAND} LABELS ${TEST_LABELS}
+      ENVIRONMENT ${TEST_ENVIRONMENT} "GTEST_TOTAL_SHARDS=${shards}" "GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endfunction()
+
+# SANITIZED_SHARDS: its entries with sanitizers.
 function(qgen_add_room_test name folder)
   cmake_parse_arguments(ROOM "" "SANITIZED_SHARDS" "" ${ARGN})
   qgen_make_test_program(made ${name} ${folder} ${ROOM_UNPARSED_ARGUMENTS})
@@ -161,24 +182,27 @@ function(qgen_add_room_test name folder)
     return()
   endif()
   qgen_run_in_turn_of(${folder} test_${name})
-  if(NOT QGEN_SANITIZE OR NOT ROOM_SANITIZED_SHARDS)
-    qgen_register_test(${name} COMMAND test_${name} LABELS host)
-    return()
+  set(shards 1)
+  if(QGEN_SANITIZE AND ROOM_SANITIZED_SHARDS)
+    set(shards ${ROOM_SANITIZED_SHARDS})
   endif()
-  foreach(shard RANGE 1 ${ROOM_SANITIZED_SHARDS})
-    math(EXPR index "${shard} - 1")
-    qgen_register_test(${name}.${shard}of${ROOM_SANITIZED_SHARDS} COMMAND test_${name} LABELS host
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ROOM_SANITIZED_SHARDS}" "GTEST_SHARD_INDEX=${index}")
-  endforeach()
+  qgen_register_shards(${name} ${shards} COMMAND test_${name} LABELS host)
 endfunction()
 
+# EMULATED_SHARDS: its entries in an emulator.
 function(qgen_add_device_test name folder)
-  qgen_make_test_program(made ${name} ${folder} ${ARGN})
-  if(made)
-    qgen_run_in_turn_of(${folder} test_${name})
-    target_link_libraries(test_${name} PRIVATE qgen_profiles)  # tests/support/device_test.h reads a mask
-    qgen_register_on_drivers(${name} test_${name})
+  cmake_parse_arguments(DEVICE "" "EMULATED_SHARDS" "" ${ARGN})
+  qgen_make_test_program(made ${name} ${folder} ${DEVICE_UNPARSED_ARGUMENTS})
+  if(NOT made)
+    return()
   endif()
+  qgen_run_in_turn_of(${folder} test_${name})
+  target_link_libraries(test_${name} PRIVATE qgen_profiles)  # tests/support/device_test.h reads a mask
+  set(QGEN_DEVICE_SHARDS 1)
+  if(CMAKE_CROSSCOMPILING AND DEVICE_EMULATED_SHARDS)
+    set(QGEN_DEVICE_SHARDS ${DEVICE_EMULATED_SHARDS})
+  endif()
+  qgen_register_on_drivers(${name} test_${name})
 endfunction()
 
 # qgen_register_on_drivers(NAME PROGRAM [ARGUMENT ...]): NAME.<driver>, and NAME.<driver>.validation where a layer that
@@ -193,7 +217,11 @@ function(qgen_register_on_drivers name program)
     if(NOT driver IN_LIST first)
       list(APPEND labels whole)
     endif()
-    qgen_register_test(${name}.${driver} LABELS ${labels} ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
+    set(shards 1)
+    if(QGEN_DEVICE_SHARDS)  # of qgen_add_device_test
+      set(shards ${QGEN_DEVICE_SHARDS})
+    endif()
+    qgen_register_shards(${name}.${driver} ${shards} LABELS ${labels} ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
       COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
     # The sanitizers and the layer look for different faults; together they only cost time.
     if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
@@ -213,7 +241,11 @@ endfunction()
 
 # ---- every kernel ----------------------------------------------------------------------------------------------------
 
-set(QGEN_SAMPLED_SHARDS 8 CACHE STRING "processes that share the sample of kernels, for each driver")
+set(shards 8)
+if(CMAKE_CROSSCOMPILING)
+  set(shards 64)  # of some minutes each in an emulator; scripts/test runs a few of them
+endif()
+set(QGEN_SAMPLED_SHARDS ${shards} CACHE STRING "processes that share the sample of kernels, for each driver")
 set(QGEN_WHOLE_SHARDS 40 CACHE STRING "processes that share all kernels, for each driver")
 
 # The drivers that tests of every kernel run on: with sanitizers, the first.
