@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <spirv-tools/libspirv.hpp>
 
+#include "codegen/expression/terms.h"
 #include "codegen/spec/axes.h"
 #include "codegen/spec/cost_sum.h"
 #include "codegen/spec/parse_spec.h"
@@ -113,6 +115,20 @@ std::string rarely_best_text(const std::vector<spec::RarelyBest>& rows) {
   return text;
 }
 
+// What the conditions name, in the order of the spec: each reads those above it.
+std::string definitions_text(const Spec& spec) {
+  std::set<std::string, std::less<>> named;
+  for (const auto* conditions : {&spec.applies_when, &spec.require_device}) {
+    for (const auto& condition : *conditions) named.merge(expression::definitions_of(condition.expression));
+  }
+  for (const auto& row : spec.rarely_best) named.merge(expression::definitions_of(row.when.expression));
+  std::string text;
+  for (const auto& [name, meaning] : spec.scope.definitions()) {
+    if (named.contains(name)) text += fmt::format("  {} = {}\n", name, expression::short_text(meaning));
+  }
+  return text;
+}
+
 std::string explain_variant(const SpecJob& job, size_t v) {
   const Spec& spec = job.spec;
   const cache::CachedModule& module = *job.modules[v];
@@ -131,6 +147,7 @@ std::string explain_variant(const SpecJob& job, size_t v) {
   text += section("applies when", conditions_text(spec.applies_when));
   text += section("requires of the device", conditions_text(spec.require_device));
   text += section("rarely the best", rarely_best_text(spec.rarely_best));
+  text += section("definitions", definitions_text(spec));
   return text;
 }
 

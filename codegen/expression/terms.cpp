@@ -56,6 +56,8 @@ std::vector<Term> terms_of(const Expression& expression) {
   return terms;
 }
 
+std::string short_text(const Expression& expression) { return short_text(expression.root(), true); }
+
 std::vector<std::string> definitions_named(const Expression& expression) {
   std::vector<std::string> names;
   add_names(expression.root(), names);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/expression/terms.h"
 #include "codegen/spec/axes.h"
 #include "codegen/spec/check_spec.h"
 #include "codegen/spec/device_names.h"
@@ -384,7 +385,7 @@ class SpecParser {
   std::vector<Condition> conditions(const YamlNode& node, std::string_view key) {
     std::vector<Condition> conditions;
     for (const YamlNode& item : items(node, key)) {
-      if (auto parsed = parse(item, Type::boolean)) conditions.push_back({expression::to_text(*parsed), *parsed});
+      if (auto parsed = parse(item, Type::boolean)) conditions.push_back({expression::short_text(*parsed), *parsed});
     }
     return conditions;
   }
@@ -403,7 +404,7 @@ class SpecParser {
   void read_rarely_best(const YamlNode& node) {
     const auto when = parse(*value(node, "when"), Type::boolean);
     if (!when) return;
-    RarelyBest row{{expression::to_text(*when), *when}, {}, value(node, "because")->text};
+    RarelyBest row{{expression::short_text(*when), *when}, {}, value(node, "because")->text};
     for (const YamlNode& name : items(node, "on")) row.on.push_back(located(name));
     spec_.rarely_best.push_back(std::move(row));
   }

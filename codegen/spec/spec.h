@@ -165,7 +165,7 @@ struct PipelineConstant {
 };
 
 struct Condition {
-  std::string text;  // canonical
+  std::string text;  // with the names of definitions
   expression::Expression expression;
 };
 
@@ -192,7 +192,7 @@ struct Scratch {
 
 // The argument of a step for a problem field.
 struct Passed {
-  std::string text;  // canonical
+  std::string text;  // with the names of definitions
   expression::Expression expression;
 };
 

@@ -108,7 +108,7 @@ constexpr ConditionInfo kConditions[] = {
       table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::width, Name::value_width,
       Name::has_mask>},
   {"max(width, value_width) <= tile.width", table::kNamesOf<Name::tile_width, Name::width, Name::value_width>},
-  {"ceil_div(keys, tile.workgroup) <= 65000 or not device.is_cpu",
+  {"steps <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::tile_workgroup, Name::keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"not wide or width % (16 / bytes(input_dtype)) == 0", table::kNamesOf<Name::input_dtype, Name::wide, Name::width>},
 };
@@ -152,7 +152,7 @@ constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
 constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_halves", kOnStorageBuffer8bit, "each access takes a whole word"},
   {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };
@@ -331,7 +331,7 @@ constexpr StepInfo matrices_steps[] = {
 
 constexpr ConditionInfo matrices_split_512_conditions[] = {
   {"keys > 512", table::kNamesOf<Name::keys>},
-  {"4 * (batches * key_heads * rows * (value_width + 4)) * ceil_div(keys, 512) <= device.max_storage_buffer_bytes",
+  {"joined_bytes * ceil_div(keys, 512) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
@@ -393,7 +393,7 @@ constexpr StepInfo matrices_split_512_steps[] = {
 
 constexpr ConditionInfo split_128_conditions[] = {
   {"keys > 128", table::kNamesOf<Name::keys>},
-  {"4 * (batches * key_heads * rows * (value_width + 4)) * ceil_div(keys, 128) <= device.max_storage_buffer_bytes",
+  {"joined_bytes * ceil_div(keys, 128) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
@@ -453,7 +453,7 @@ constexpr StepInfo split_128_steps[] = {
 
 constexpr ConditionInfo split_512_conditions[] = {
   {"keys > 512", table::kNamesOf<Name::keys>},
-  {"4 * (batches * key_heads * rows * (value_width + 4)) * ceil_div(keys, 512) <= device.max_storage_buffer_bytes",
+  {"joined_bytes * ceil_div(keys, 512) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };

@@ -133,10 +133,10 @@ constexpr ConditionInfo kConditions[] = {
       Name::has_mask>},
   {"width % 8 == 0 and value_width % 8 == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= tile.width", table::kNamesOf<Name::tile_width, Name::width, Name::value_width>},
-  {"ceil_div(min(keys, slice_keys), tile.keys) <= 65000 or not device.is_cpu",
+  {"steps <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::tile_keys, Name::keys, Name::slice_keys,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"block_count * key_heads * max(width, value_width) * block_size <= 4294967295",
+  {"block_count * key_heads * row_elements * block_size <= 4294967295",
       table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
 };
 
@@ -169,9 +169,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"tile.workgroup == tile.m * tile.n * device.subgroup_size",
       table::kNamesOf<Name::tile_workgroup, Name::tile_m, Name::tile_n,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max(max(tile.keys * (2 * tile.width + 16), tile.m * tile.blocks * matrix.m * (2 * tile.keys + 16)) + tile.keys * "
-      "(2 * tile.width + 16) + tile.m * tile.blocks * matrix.m * (4 * tile.keys + 16), tile.m * tile.blocks * matrix.m "
-      "* (2 * tile.width + 16)) + 4 * (tile.m * tile.blocks * matrix.m + tile.workgroup) <= device.shared_memory_bytes",
+  {"tile_bytes + 4 * (tile_rows + tile.workgroup) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::tile_workgroup, Name::tile_m, Name::tile_blocks, Name::tile_keys,
       Name::tile_width, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };

@@ -112,9 +112,9 @@ constexpr ConditionInfo kConditions[] = {
       Name::has_mask>},
   {"width % 16 == 0 and value_width % 16 == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= 256", table::kNamesOf<Name::width, Name::value_width>},
-  {"ceil_div(min(keys, slice_keys), 128) <= 65000 or not device.is_cpu",
+  {"steps <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::keys, Name::slice_keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"block_count * key_heads * max(max(width, value_width), 2) * block_size <= 4294967295",
+  {"block_count * key_heads * row_elements * block_size <= 4294967295",
       table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
 };
 

@@ -105,7 +105,7 @@ constexpr ConditionInfo kConditions[] = {
       Name::has_mask>},
   {"width % 16 == 0 and value_width % 16 == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= 256", table::kNamesOf<Name::width, Name::value_width>},
-  {"ceil_div(min(keys, slice_keys), 128) <= 65000 or not device.is_cpu",
+  {"steps <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::keys, Name::slice_keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 

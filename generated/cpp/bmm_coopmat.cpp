@@ -132,10 +132,9 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"ceil_div(n, subgroups.n * blocks.n * matrix.n) <= 65535",
-      table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
+  {"column_tiles <= 65535", table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
   {"k < 131072", table::kNamesOf<Name::k>},
-  {"ceil_div(ceil_div(m, subgroups.m * blocks.m * matrix.m), 8) * batches <= 65535",
+  {"bands * batches <= 65535",
       table::kNamesOf<Name::matrix_m, Name::subgroups_m, Name::blocks_m, Name::batches, Name::m>},
   {"(aligned == 1) == (k % 16 == 0 and n % 4 == 0)", table::kNamesOf<Name::aligned, Name::n, Name::k>},
 };
@@ -166,16 +165,13 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * "
-      "subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
+  {"max((rows + columns) * (step + 16), strips) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * "
-      "subgroups.n * matrix.m * (8 * matrix.n + 32)) + 20 * (subgroups.m * blocks.m * matrix.m + subgroups.n * "
-      "blocks.n * matrix.n) + 4 <= device.shared_memory_bytes",
+  {"max((rows + columns) * (step + 16), strips) + 20 * (rows + columns) + 4 <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
@@ -205,9 +201,8 @@ int first_failing_device(const SelectionScope& scope) {
 
 constexpr std::string_view kOnHopper[] = {"hopper"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"subgroups.m * subgroups.n <= 4 and (blocks.n == 4 or blocks.m * blocks.n * step > 512) or subgroups.m == 1 and "
-      "blocks.m > 1 and blocks.m * blocks.n * step > 256", kOnHopper,
-      "at most 0.4 % faster, in 480 problems, 2026-11-25"},
+  {"subgroups.m * subgroups.n <= 4 and (blocks.n == 4 or multiplied > 512) or subgroups.m == 1 and blocks.m > 1 and "
+      "multiplied > 256", kOnHopper, "at most 0.4 % faster, in 480 problems, 2026-11-25"},
 };
 
 uint64_t rarely_best_when(const SelectionScope& scope) {

@@ -141,10 +141,8 @@ constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
 constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"storage_access == by_words and not (bytes(output_dtype) == 2 or modules == own and (bytes(input_dtype) == 2 or "
-      "bytes(other_dtype) == 2))", kOnStorageBuffer8bit, "each access takes a whole word"},
-  {"storage_access == by_words and not (bytes(output_dtype) == 1 or modules == own and (bytes(input_dtype) == 1 or "
-      "bytes(other_dtype) == 1))", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_halves", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_bytes", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };
 

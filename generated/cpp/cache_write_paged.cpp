@@ -82,7 +82,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"items <= 2147483647", table::kNamesOf<Name::items>},
-  {"block_count * heads * max(width, value_width) * block_size <= 4294967295",
+  {"block_count * heads * row_elements * block_size <= 4294967295",
       table::kNamesOf<Name::heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
 };
 
@@ -100,7 +100,7 @@ constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
 constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"storage_access == by_words and not dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_halves", kOnStorageBuffer8bit, "each access takes a whole word"},
   {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };

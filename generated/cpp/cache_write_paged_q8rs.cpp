@@ -81,9 +81,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"max(2 * lines, ceil_div(batches, workgroup)) <= 2147483647",
-      table::kNamesOf<Name::workgroup, Name::batches, Name::lines>},
-  {"block_count * heads * max(width, max(value_width, 2)) * block_size <= 4294967295",
+  {"groups <= 2147483647", table::kNamesOf<Name::workgroup, Name::batches, Name::lines>},
+  {"block_count * heads * row_elements * block_size <= 4294967295",
       table::kNamesOf<Name::heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
 };
 
@@ -105,7 +104,7 @@ constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
 constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"storage_access == by_words and not dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_halves", kOnStorageBuffer8bit, "each access takes a whole word"},
   {"storage_access == by_words and not true", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };

@@ -78,9 +78,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo matrices_conditions[] = {
   {"is_unfolded == 0", table::kNamesOf<Name::is_unfolded>},
-  {"max(2 * (batches * k * columns), 4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * "
-      "device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64))))))) <= "
-      "device.max_storage_buffer_bytes",
+  {"max(2 * elements, 4 * sums) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -214,8 +212,7 @@ constexpr StepInfo plain_steps[] = {
 
 constexpr ConditionInfo pointwise_conditions[] = {
   {"is_unfolded != 0", table::kNamesOf<Name::is_unfolded>},
-  {"4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, batches * "
-      "ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
+  {"4 * sums <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -278,8 +275,7 @@ constexpr StepInfo pointwise_steps[] = {
 
 constexpr ConditionInfo pointwise_matrices_conditions[] = {
   {"is_unfolded != 0", table::kNamesOf<Name::is_unfolded>},
-  {"4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, batches * "
-      "ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
+  {"4 * sums <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -311,9 +307,7 @@ constexpr StepInfo pointwise_matrices_steps[] = {
 
 constexpr ConditionInfo tiled_conditions[] = {
   {"is_unfolded == 0", table::kNamesOf<Name::is_unfolded>},
-  {"4 * max(batches * k * columns, batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * "
-      "device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64)))))) <= "
-      "device.max_storage_buffer_bytes",
+  {"4 * max(elements, sums) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -356,9 +350,7 @@ constexpr StepInfo tiled_steps[] = {
 
 constexpr ConditionInfo tiled_halves_conditions[] = {
   {"is_unfolded == 0", table::kNamesOf<Name::is_unfolded>},
-  {"max(2 * (batches * k * columns), 4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * "
-      "device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64))))))) <= "
-      "device.max_storage_buffer_bytes",
+  {"max(2 * elements, 4 * sums) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},

@@ -231,7 +231,7 @@ constexpr StepInfo coopmat_steps[] = {
 };
 
 constexpr ConditionInfo coopmat_split_conditions[] = {
-  {"phase_taps * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
+  {"phase_k >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
 };
 
 int coopmat_split_first_failing(const SelectionScope& scope) {
@@ -427,7 +427,7 @@ constexpr StepInfo tile_steps[] = {
 };
 
 constexpr ConditionInfo tile_split_conditions[] = {
-  {"phase_taps * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
+  {"phase_k >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
 };
 
 int tile_split_first_failing(const SelectionScope& scope) {

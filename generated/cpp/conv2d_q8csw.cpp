@@ -209,9 +209,7 @@ constexpr StepInfo linear_tiled_steps[] = {
 
 constexpr ConditionInfo matrices_conditions[] = {
   {"products == 1", table::kNamesOf<Name::products>},
-  {"m * max(2 * (k / max(channels, 1) * 16 * ceil_div(channels, 16)), 4 * n * max(1, min(ceil_div(k / max(channels, 1) "
-      "* 16 * ceil_div(channels, 16), 512), ceil_div(2 * device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, "
-      "64)))))) <= device.max_storage_buffer_bytes",
+  {"m * max(2 * padded_k, 4 * n * slices) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::n, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -325,8 +323,7 @@ constexpr StepInfo matrices_steps[] = {
 
 constexpr ConditionInfo matrices_of_pixels_conditions[] = {
   {"products == 1", table::kNamesOf<Name::products>},
-  {"4 * m * n * max(1, min(ceil_div(k / max(channels, 1) * 16 * ceil_div(channels, 16), 512), ceil_div(2 * "
-      "device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, 64))))) <= device.max_storage_buffer_bytes",
+  {"4 * m * n * slices <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::n, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -447,8 +444,7 @@ constexpr StepInfo tile_of_groups_steps[] = {
 constexpr ConditionInfo tile_of_groups_split_conditions[] = {
   {"products > 1", table::kNamesOf<Name::products>},
   {"k >= 1024", table::kNamesOf<Name::k>},
-  {"4 * (m * n * products * max(2, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, max(1, ceil_div(m, "
-      "64) * ceil_div(n, 64)) * products))))) <= device.max_storage_buffer_bytes",
+  {"4 * group_sums <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::n, Name::k, Name::products,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -545,9 +541,7 @@ constexpr StepInfo tile_of_groups_split_steps[] = {
 
 constexpr ConditionInfo tiled_conditions[] = {
   {"products == 1", table::kNamesOf<Name::products>},
-  {"4 * m * max(k / max(channels, 1) * 16 * ceil_div(channels, 16), n * max(1, min(ceil_div(k / max(channels, 1) * 16 "
-      "* ceil_div(channels, 16), 512), ceil_div(2 * device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, "
-      "64)))))) <= device.max_storage_buffer_bytes",
+  {"4 * m * max(padded_k, n * slices) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::n, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},

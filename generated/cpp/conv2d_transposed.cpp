@@ -121,9 +121,8 @@ constexpr StepInfo tile_steps[] = {
 };
 
 constexpr ConditionInfo tile_split_conditions[] = {
-  {"phase_taps * group_channels >= 1024", table::kNamesOf<Name::group_channels, Name::phase_taps>},
-  {"4 * (batches * m * n * max(2, min(ceil_div(phase_taps * group_channels, 512), ceil_div(2 * device.compute_units, "
-      "max(1, products * ceil_div(m, 64) * ceil_div(phase_rows, 64)))))) <= device.max_storage_buffer_bytes",
+  {"phase_k >= 1024", table::kNamesOf<Name::group_channels, Name::phase_taps>},
+  {"4 * sums <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::group_channels, Name::products, Name::phase_rows,
       Name::phase_taps, table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},

@@ -175,12 +175,11 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"m <= 2147483647", table::kNamesOf<Name::m>},
   {"products == 1 or n % 4 == 0 and channels % 4 == 0", table::kNamesOf<Name::n, Name::products, Name::channels>},
-  {"ceil_div(n, subgroups.n * blocks.n * matrix.n) <= 65535",
-      table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
+  {"column_tiles <= 65535", table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
   {"input_layout != packed_4c or reads == lines or (reads == vectors) == (channels % 16 == 0)",
       table::kNamesOf<Name::reads, Name::input_layout, Name::channels>},
   {"reads != lines or all_channels <= 4", table::kNamesOf<Name::reads, Name::all_channels>},
-  {"ceil_div(ceil_div(m, subgroups.m * blocks.m * matrix.m), 8) * products * slices <= 65535",
+  {"bands * products * slices <= 65535",
       table::kNamesOf<Name::matrix_m, Name::subgroups_m, Name::blocks_m, Name::m, Name::products, Name::slices>},
 };
 
@@ -213,8 +212,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * "
-      "subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
+  {"max((rows + columns) * (step + 16), strips) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
@@ -245,17 +243,14 @@ int first_failing_device(const SelectionScope& scope) {
 
 constexpr std::string_view kOnHopper[] = {"hopper"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"subgroups.m * subgroups.n <= 4 and (blocks.n == 4 or blocks.m * blocks.n * step > 512) or subgroups.m == 1 and "
-      "blocks.m > 1 and blocks.m * blocks.n * step > 256", kOnHopper,
-      "at most 0.4 % faster, in 480 problems, 2026-11-25"},
-  {"step == 256 and (subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n > 128 or reads == lines or "
-      "input_layout == strided)", kOnHopper,
+  {"subgroups.m * subgroups.n <= 4 and (blocks.n == 4 or multiplied > 512) or subgroups.m == 1 and blocks.m > 1 and "
+      "multiplied > 256", kOnHopper, "at most 0.4 % faster, in 480 problems, 2026-11-25"},
+  {"step == 256 and (rows + columns > 128 or reads == lines or bytewise)", kOnHopper,
       "what an invocation fetches in a step does not fit into its registers, 2026-11-22"},
-  {"blocks.n == 4 and (step > 64 or subgroups.m <= subgroups.n or matrix.m > matrix.n) or not matrix.m > matrix.n and "
-      "blocks.m == 4 and subgroups.m > subgroups.n and step == 64 or subgroups.m == 1 and blocks.m > 1 or matrix.m > "
-      "matrix.n and subgroups.m < subgroups.n and blocks.m > 1 and (blocks.m < 4 or step > 64) or not matrix.m > "
-      "matrix.n and subgroups.m * subgroups.n <= 4 and blocks.m > 1 and step > 64", kOnHopper,
-      "at most 4 % faster, in 2 of 330 problems, 2026-11-25"},
+  {"blocks.n == 4 and (step > 64 or subgroups.m <= subgroups.n or is_narrow) or not is_narrow and blocks.m == 4 and "
+      "subgroups.m > subgroups.n and step == 64 or subgroups.m == 1 and blocks.m > 1 or is_narrow and subgroups.m < "
+      "subgroups.n and blocks.m > 1 and (blocks.m < 4 or step > 64) or not is_narrow and subgroups.m * subgroups.n <= "
+      "4 and blocks.m > 1 and step > 64", kOnHopper, "at most 4 % faster, in 2 of 330 problems, 2026-11-25"},
   {"step == 64 and blocks.m == 1 and (subgroups.m == 1 or subgroups.m * subgroups.n > 4)", kOnHopper,
       "short steps of small blocks: at most 6 % faster, in 2 of 480 problems, 2026-11-25"},
 };

@@ -96,7 +96,7 @@ constexpr ConditionInfo kConditions[] = {
       "column_dilation == 1",
       table::kNamesOf<Name::known_taps, Name::known_stride, Name::window_lines, Name::line_taps, Name::column_stride,
       Name::column_dilation>},
-  {"m / max(image_pixels, 1) * outputs * ceil_div(image_pixels / max(row_pixels, 1), strip) * row_pixels <= 4294901760",
+  {"invocations <= 4294901760",
       table::kNamesOf<Name::strip, Name::m, Name::row_pixels, Name::image_pixels, Name::outputs>},
 };
 

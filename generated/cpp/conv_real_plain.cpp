@@ -97,7 +97,7 @@ constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
 constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_halves", kOnStorageBuffer8bit, "each access takes a whole word"},
   {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };

@@ -206,8 +206,7 @@ constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
   {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
-  {"storage_access == by_words and not (output_dtype == i8 and output_layout == strided)", kOnStorageBuffer16bit,
-      "each access takes a whole word"},
+  {"storage_access == by_words and not has_bytes", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };
 

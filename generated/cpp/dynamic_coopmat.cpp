@@ -121,10 +121,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step.k + 16), subgroups.m * "
-      "subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.m * blocks.m * matrix.m) + 2 * (4 * "
-      "subgroups.workgroup * ceil_div(step.k / step.span * (subgroups.n * blocks.n * matrix.n), subgroups.workgroup)) "
-      "<= device.shared_memory_bytes",
+  {"max((rows + columns) * (step.k + 16), strips) + 4 * rows + 2 * column_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
       Name::blocks_m, Name::blocks_n, Name::step_k, Name::step_span,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
@@ -161,9 +158,8 @@ int first_failing_device(const SelectionScope& scope) {
 
 constexpr std::string_view kOnHopper[] = {"hopper"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"matrix.m > matrix.n and blocks.m > 1 or subgroups.m == 1 and blocks.m > 1 or subgroups.m * subgroups.n <= 4 and "
-      "(blocks.n == 4 or blocks.m == 4)", kOnHopper,
-      "never the best, or at most 5 % faster, in 4 of 70 problems, 2026-11-25"},
+  {"is_narrow and blocks.m > 1 or subgroups.m == 1 and blocks.m > 1 or subgroups.m * subgroups.n <= 4 and (blocks.n == "
+      "4 or blocks.m == 4)", kOnHopper, "never the best, or at most 5 % faster, in 4 of 70 problems, 2026-11-25"},
 };
 
 uint64_t rarely_best_when(const SelectionScope& scope) {

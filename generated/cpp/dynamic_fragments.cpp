@@ -85,9 +85,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"k > 0", table::kNamesOf<Name::k>},
-  {"k % (512 / weight_bits) == 0", table::kNamesOf<Name::k, Name::weight_bits>},
-  {"group_size % (512 / weight_bits) == 0 or groups <= 1",
-      table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
+  {"k % block_k == 0", table::kNamesOf<Name::k, Name::weight_bits>},
+  {"group_size % block_k == 0 or groups <= 1", table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
   {"k <= 524288 or groups <= 1", table::kNamesOf<Name::k, Name::groups>},
   {"m <= 32", table::kNamesOf<Name::m>},
   {"blocks.n == 1 or m > 8", table::kNamesOf<Name::blocks_n, Name::m>},

@@ -119,8 +119,7 @@ constexpr ConditionInfo kConditions[] = {
   {"k > 0", table::kNamesOf<Name::k>},
   {"k % 32 == 0", table::kNamesOf<Name::k>},
   {"k <= 32768", table::kNamesOf<Name::k>},
-  {"rows * (choose(k <= 4096, 4096, choose(k <= 8192, 8192, choose(k <= 16384, 16384, 32768))) + 6 * group.workgroup) "
-      "+ 1024 <= device.shared_memory_bytes",
+  {"rows * (row_bytes + 6 * group.workgroup) + 1024 <= device.shared_memory_bytes",
       table::kNamesOf<Name::rows, Name::group_workgroup, Name::k,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"group_size % (128 / weight_bits) == 0 or groups <= 1",

@@ -95,7 +95,7 @@ constexpr StepInfo matrices_steps[] = {
 
 constexpr ConditionInfo matrices_split_4_conditions[] = {
   {"k >= 512", table::kNamesOf<Name::k>},
-  {"16 * (batches * m * n) <= device.max_storage_buffer_bytes",
+  {"16 * outputs <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
@@ -214,7 +214,7 @@ constexpr StepInfo tiled_steps[] = {
 
 constexpr ConditionInfo tiled_split_16_conditions[] = {
   {"k >= 2048", table::kNamesOf<Name::k>},
-  {"64 * (batches * m * n) <= device.max_storage_buffer_bytes",
+  {"64 * outputs <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
@@ -275,7 +275,7 @@ constexpr StepInfo tiled_split_16_steps[] = {
 
 constexpr ConditionInfo tiled_split_4_conditions[] = {
   {"k >= 512", table::kNamesOf<Name::k>},
-  {"16 * (batches * m * n) <= device.max_storage_buffer_bytes",
+  {"16 * outputs <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };

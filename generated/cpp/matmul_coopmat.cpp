@@ -106,7 +106,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"transposed == transpose_other", table::kNamesOf<Name::transposed, Name::transpose_other>},
-  {"transposed == 1 or subgroups.n * blocks.n * matrix.n >= step",
+  {"transposed == 1 or columns >= step",
       table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::step, Name::transposed>},
   {"k % 8 == 0", table::kNamesOf<Name::k>},
   {"n % 8 == 0 or transposed == 1", table::kNamesOf<Name::transposed, Name::n>},
@@ -134,8 +134,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"not device.is_cpu or blocks.m == 1 and step == 32",
       table::kNamesOf<Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * "
-      "subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
+  {"tile_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
@@ -162,7 +161,7 @@ int first_failing_device(const SelectionScope& scope) {
 
 constexpr std::string_view kOnHopper[] = {"hopper"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"matrix.m > matrix.n and blocks.m > 1", kOnHopper, "at most 4.4 % faster, in 1 of 260 problems, 2026-11-25"},
+  {"is_narrow and blocks.m > 1", kOnHopper, "at most 4.4 % faster, in 1 of 260 problems, 2026-11-25"},
 };
 
 uint64_t rarely_best_when(const SelectionScope& scope) {

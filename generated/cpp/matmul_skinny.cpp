@@ -105,8 +105,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"parts.workgroup == parts.count * device.subgroup_size",
       table::kNamesOf<Name::parts_count, Name::parts_workgroup,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"parts.count * max((blocks.n * matrix.n + blocks.m * matrix.m) * (step + 16), blocks.n * matrix.n * (4 * (blocks.m "
-      "* matrix.m) + 16)) <= device.shared_memory_bytes",
+  {"parts.count * part_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::parts_count, Name::blocks_m, Name::blocks_n, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and step == 64",

@@ -113,13 +113,12 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"m == 1 and n > 0", table::kNamesOf<Name::m, Name::n>},
   {"k > 0", table::kNamesOf<Name::k>},
-  {"k % (512 / weight_bits) == 0", table::kNamesOf<Name::k, Name::weight_bits>},
+  {"k % block_k == 0", table::kNamesOf<Name::k, Name::weight_bits>},
   {"k <= 8192", table::kNamesOf<Name::k>},
-  {"group_size % (512 / weight_bits) == 0 or groups <= 1",
-      table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
-  {"at_once == 1 or groups % 4 == 0 and group_size == 512 / weight_bits",
+  {"group_size % block_k == 0 or groups <= 1", table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
+  {"at_once == 1 or groups % 4 == 0 and group_size == block_k",
       table::kNamesOf<Name::at_once, Name::group_size, Name::groups, Name::weight_bits>},
-  {"team.workgroup * blocks.m * 2 + team.workgroup + choose(k <= 4096, 8192, 16384) <= device.shared_memory_bytes",
+  {"team.workgroup * blocks.m * 2 + team.workgroup + row_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::team_workgroup, Name::blocks_m, Name::k,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };

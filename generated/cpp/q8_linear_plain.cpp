@@ -102,8 +102,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"k % 16 == 0 or input_layout == packed_4h4w or not is_aligned",
-      table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
+  {"rows_are_vectors or not is_aligned", table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
   {"m * ceil_div(n, 4) <= 4294901760", table::kNamesOf<Name::m, Name::n>},
 };
 
@@ -121,8 +120,8 @@ constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
 constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"storage_access == by_words and not output_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
-  {"storage_access == by_words and not output_dtype == i8", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_halves", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_bytes", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };
 

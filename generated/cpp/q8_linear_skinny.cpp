@@ -117,8 +117,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"m <= 128", table::kNamesOf<Name::m>},
-  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w)",
-      table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
+  {"is_aligned == rows_are_vectors", table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
   {"m > 2", table::kNamesOf<Name::m>},
 };
 
@@ -138,8 +137,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"parts.workgroup == parts.count * device.subgroup_size",
       table::kNamesOf<Name::parts_count, Name::parts_workgroup,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"parts.count * max((blocks.n * matrix.n + blocks.m * matrix.m) * (step + 16), blocks.n * matrix.n * (4 * (blocks.m "
-      "* matrix.m) + 16)) <= device.shared_memory_bytes",
+  {"parts.count * part_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::parts_count, Name::blocks_m, Name::blocks_n, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and step == 64",

@@ -137,8 +137,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w)",
-      table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
+  {"is_aligned == rows_are_vectors", table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -169,7 +168,7 @@ constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
   {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
-  {"storage_access == by_words and not output_dtype == i8", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_bytes", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };
 

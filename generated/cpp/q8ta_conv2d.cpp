@@ -136,7 +136,7 @@ constexpr StepInfo coopmat_steps[] = {
 };
 
 constexpr ConditionInfo coopmat_split_conditions[] = {
-  {"phase_taps * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
+  {"phase_k >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
 };
 
 int coopmat_split_first_failing(const SelectionScope& scope) {
@@ -244,7 +244,7 @@ constexpr StepInfo depthwise_steps[] = {
 constexpr ConditionInfo im2col_coopmat_conditions[] = {
   {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
   {"input_is_vectors == 0", table::kNamesOf<Name::input_is_vectors>},
-  {"max(16, m * (k / max(channels, 1) * 16 * ceil_div(channels, 16))) <= device.max_storage_buffer_bytes",
+  {"patch_vectors <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
@@ -313,8 +313,8 @@ constexpr StepInfo im2col_coopmat_steps[] = {
 constexpr ConditionInfo im2col_coopmat_split_conditions[] = {
   {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
   {"input_is_vectors == 0", table::kNamesOf<Name::input_is_vectors>},
-  {"k / max(channels, 1) * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::k, Name::channels>},
-  {"max(16, m * (k / max(channels, 1) * 16 * ceil_div(channels, 16))) <= device.max_storage_buffer_bytes",
+  {"padded_k >= 1024", table::kNamesOf<Name::k, Name::channels>},
+  {"patch_vectors <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
@@ -397,7 +397,7 @@ constexpr StepInfo im2col_coopmat_split_steps[] = {
 
 constexpr ConditionInfo im2col_tile_conditions[] = {
   {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
-  {"16 * max(1, ceil_div(m * (k / max(channels, 1) * ceil_div(channels, 4)), 4)) <= device.max_storage_buffer_bytes",
+  {"patch_words <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
@@ -463,8 +463,8 @@ constexpr StepInfo im2col_tile_steps[] = {
 
 constexpr ConditionInfo im2col_tile_split_conditions[] = {
   {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
-  {"4 * (k / max(channels, 1) * ceil_div(channels, 4)) >= 1024", table::kNamesOf<Name::k, Name::channels>},
-  {"16 * max(1, ceil_div(m * (k / max(channels, 1) * ceil_div(channels, 4)), 4)) <= device.max_storage_buffer_bytes",
+  {"4 * row_words >= 1024", table::kNamesOf<Name::k, Name::channels>},
+  {"patch_words <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
@@ -663,7 +663,7 @@ constexpr StepInfo tile_steps[] = {
 };
 
 constexpr ConditionInfo tile_split_conditions[] = {
-  {"phase_taps * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
+  {"phase_k >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
 };
 
 int tile_split_first_failing(const SelectionScope& scope) {

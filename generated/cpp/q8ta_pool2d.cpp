@@ -106,8 +106,7 @@ constexpr ConditionInfo kConditions[] = {
   {"way == plain or slides > 0 and team == 1", table::kNamesOf<Name::way, Name::team, Name::slides>},
   {"team <= workgroup", table::kNamesOf<Name::team, Name::workgroup>},
   {"pieces * team <= 2147483647", table::kNamesOf<Name::team, Name::pieces>},
-  {"not device.is_cpu or ceil_div(window_taps, team) * choose(packed(input_layout) == 2 and packed(output_layout) == "
-      "2, 1, lanes) <= 65000",
+  {"not device.is_cpu or plain_steps <= 65000",
       table::kNamesOf<Name::input_layout, Name::output_layout, Name::team, Name::lanes, Name::window_taps,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"not device.is_cpu or way == plain or 2 * slide_taps <= 65000",
@@ -136,8 +135,7 @@ constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
   {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
-  {"storage_access == by_words and not output_layout == strided", kOnStorageBuffer16bit,
-      "each access takes a whole word"},
+  {"storage_access == by_words and not has_bytes", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };
 

@@ -112,7 +112,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"vec == 1 or is_dense == 1 or image_steps > 0", table::kNamesOf<Name::vec, Name::is_dense, Name::image_steps>},
-  {"items == 1 or not (vec == 4 and image_steps == 0) or distance > 0",
+  {"items == 1 or not takes_words or distance > 0",
       table::kNamesOf<Name::vec, Name::items, Name::distance, Name::image_steps>},
 };
 
@@ -132,10 +132,8 @@ constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
 constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"storage_access == by_words and not (bytes(input_dtype) == 2 and input_storage == buffer or bytes(output_dtype) == "
-      "2 and output_storage == buffer)", kOnStorageBuffer8bit, "each access takes a whole word"},
-  {"storage_access == by_words and not (bytes(output_dtype) == 1 and output_storage == buffer)", kOnStorageBuffer16bit,
-      "each access takes a whole word"},
+  {"storage_access == by_words and not has_halves", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_bytes", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };
 

@@ -74,7 +74,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"outputs <= 2147483647", table::kNamesOf<Name::outputs>},
   {"terms <= 2147483647", table::kNamesOf<Name::terms>},
-  {"not device.is_cpu or ceil_div(terms, choose(by == workgroups, workgroup, 1)) <= 65000",
+  {"not device.is_cpu or rounds <= 65000",
       table::kNamesOf<Name::by, Name::workgroup, Name::terms,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };

@@ -92,8 +92,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"max(query_lines + 2 * lines, ceil_div(batches, workgroup)) <= 2147483647",
-      table::kNamesOf<Name::workgroup, Name::batches, Name::query_lines, Name::lines>},
+  {"groups <= 2147483647", table::kNamesOf<Name::workgroup, Name::batches, Name::query_lines, Name::lines>},
   {"batches * key_heads * capacity * max(width, 2) <= 4294967295",
       table::kNamesOf<Name::batches, Name::key_heads, Name::capacity, Name::width>},
 };
@@ -114,7 +113,7 @@ constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
 constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"storage_access == by_words and not dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not has_halves", kOnStorageBuffer8bit, "each access takes a whole word"},
   {"storage_access == by_words and not true", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };

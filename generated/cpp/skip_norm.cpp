@@ -91,34 +91,22 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"rows * columns <= 4294967295", table::kNamesOf<Name::rows, Name::columns>},
-  {"not device.is_cpu or reduce in (held, team, native, part) or reduce == streamed or choose(reduce in (held, team, "
-      "native, part), 1, 3) * ceil_div(columns, workgroup) <= 65000",
+  {"not device.is_cpu or is_held or reduce == streamed or passes * ceil_div(columns, workgroup) <= 65000",
       table::kNamesOf<Name::reduce, Name::workgroup, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"reduce in (held, team, native, part) or reduce == streamed or vectors == 1 and workgroup in (64, 256)",
+  {"is_held or reduce == streamed or vectors == 1 and workgroup in (64, 256)",
       table::kNamesOf<Name::reduce, Name::workgroup, Name::vectors>},
-  {"not reduce in (held, team, native, part) or columns % (16 / bytes(input_dtype)) == 0 and ceil_div(columns, 16 / "
-      "bytes(input_dtype)) <= choose(reduce == team, device.subgroup_size, choose(reduce == part, max(1, "
-      "choose(columns <= 64, choose(columns <= 16, choose(columns <= 8, 8, 16), choose(columns <= 32, 32, 64)), "
-      "choose(columns <= 256, choose(columns <= 128, 128, 256), choose(columns <= 512, 512, choose(columns <= 1024, "
-      "1024, 2048)))) / (16 / bytes(input_dtype) * vectors)), workgroup)) * vectors",
+  {"not is_held or columns % per_vector == 0 and of_row <= members * vectors",
       table::kNamesOf<Name::input_dtype, Name::reduce, Name::workgroup, Name::vectors, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"not reduce in (held, team, native, part) or vectors == 1 or ceil_div(columns, 16 / bytes(input_dtype)) > "
-      "choose(reduce == team, device.subgroup_size, choose(reduce == part, max(1, choose(columns <= 64, choose(columns "
-      "<= 16, choose(columns <= 8, 8, 16), choose(columns <= 32, 32, 64)), choose(columns <= 256, choose(columns <= "
-      "128, 128, 256), choose(columns <= 512, 512, choose(columns <= 1024, 1024, 2048)))) / (16 / bytes(input_dtype) * "
-      "vectors)), workgroup)) * vectors / 2",
+  {"not is_held or vectors == 1 or of_row > members * vectors / 2",
       table::kNamesOf<Name::input_dtype, Name::reduce, Name::workgroup, Name::vectors, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"not reduce in (team, part) or workgroup <= 256", table::kNamesOf<Name::reduce, Name::workgroup>},
-  {"reduce != part or choose(reduce == team, device.subgroup_size, choose(reduce == part, max(1, choose(columns <= 64, "
-      "choose(columns <= 16, choose(columns <= 8, 8, 16), choose(columns <= 32, 32, 64)), choose(columns <= 256, "
-      "choose(columns <= 128, 128, 256), choose(columns <= 512, 512, choose(columns <= 1024, 1024, 2048)))) / (16 / "
-      "bytes(input_dtype) * vectors)), workgroup)) <= device.subgroup_size",
+  {"reduce != part or members <= device.subgroup_size",
       table::kNamesOf<Name::input_dtype, Name::reduce, Name::workgroup, Name::vectors, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"reduce != streamed or columns % (16 / bytes(input_dtype)) == 0 and vectors == 4 and workgroup in (256, 1024)",
+  {"reduce != streamed or columns % per_vector == 0 and vectors == 4 and workgroup in (256, 1024)",
       table::kNamesOf<Name::input_dtype, Name::reduce, Name::workgroup, Name::vectors, Name::columns>},
 };
 
@@ -180,8 +168,7 @@ constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
 constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
 constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"storage_access == by_words and not (input_dtype == f16 and reduce == shared)", kOnStorageBuffer8bit,
-      "each access takes a whole word"},
+  {"storage_access == by_words and not has_halves", kOnStorageBuffer8bit, "each access takes a whole word"},
   {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
   {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
 };

@@ -54,10 +54,10 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"rows * columns <= 4294967295", table::kNamesOf<Name::rows, Name::columns>},
-  {"columns % (16 / bytes(input_dtype)) == 0", table::kNamesOf<Name::input_dtype, Name::columns>},
-  {"ceil_div(slice_columns, 16 / bytes(input_dtype)) <= workgroup * vectors",
+  {"columns % per_vector == 0", table::kNamesOf<Name::input_dtype, Name::columns>},
+  {"of_slice <= workgroup * vectors",
       table::kNamesOf<Name::input_dtype, Name::workgroup, Name::vectors, Name::slice_columns>},
-  {"vectors == 1 or ceil_div(slice_columns, 16 / bytes(input_dtype)) > workgroup * vectors / 2",
+  {"vectors == 1 or of_slice > workgroup * vectors / 2",
       table::kNamesOf<Name::input_dtype, Name::workgroup, Name::vectors, Name::slice_columns>},
 };
 

@@ -128,9 +128,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"not device.is_cpu or blocks.m == 1 and step == 32",
       table::kNamesOf<Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * "
-      "subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * subgroups.workgroup * ceil_div(subgroups.n * blocks.n * "
-      "matrix.n, subgroups.workgroup) <= device.shared_memory_bytes",
+  {"tile_bytes + scale_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
       Name::blocks_m, Name::blocks_n, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
@@ -160,7 +158,7 @@ int first_failing_device(const SelectionScope& scope) {
 
 constexpr std::string_view kOnHopper[] = {"hopper"};
 constexpr RarelyBestInfo kRarelyBest[] = {
-  {"matrix.m > matrix.n and blocks.m > 1", kOnHopper, "at most 4.4 % faster, in 1 of 260 problems, 2026-11-25"},
+  {"is_narrow and blocks.m > 1", kOnHopper, "at most 4.4 % faster, in 1 of 260 problems, 2026-11-25"},
   {"form == weight_q4_rows and step == 32 and subgroups.workgroup == 256", kOnHopper,
       "1.06 to 1.58 times as long as tiles of 128 invocations with this step, in 12 problems, 2026-11-28"},
 };

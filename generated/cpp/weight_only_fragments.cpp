@@ -93,18 +93,16 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"k > 0", table::kNamesOf<Name::k>},
-  {"k % (512 / weight_bits) == 0", table::kNamesOf<Name::k, Name::weight_bits>},
-  {"group_size % (512 / weight_bits) == 0 or groups <= 1",
-      table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
+  {"k % block_k == 0", table::kNamesOf<Name::k, Name::weight_bits>},
+  {"group_size % block_k == 0 or groups <= 1", table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
   {"k <= 524288 or groups <= 1", table::kNamesOf<Name::k, Name::groups>},
   {"m <= 32", table::kNamesOf<Name::m>},
   {"blocks.n == 1 or m > 8", table::kNamesOf<Name::blocks_n, Name::m>},
   {"row.staged == 0 or m == 1 and k <= 16384", table::kNamesOf<Name::row_staged, Name::m, Name::k>},
-  {"row.staged == 0 or team.workgroup * blocks.m * 2 + choose(k <= 4096, 8192, choose(k <= 8192, 16384, 32768)) <= "
-      "device.shared_memory_bytes",
+  {"row.staged == 0 or team.workgroup * blocks.m * 2 + row_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::team_workgroup, Name::blocks_m, Name::row_staged, Name::k,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"row.at_once == 1 or groups % 4 == 0 and group_size == 512 / weight_bits and skip_last == 0 and k <= 8192",
+  {"row.at_once == 1 or groups % 4 == 0 and group_size == block_k and skip_last == 0 and k <= 8192",
       table::kNamesOf<Name::skip_last, Name::row_at_once, Name::k, Name::group_size, Name::groups, Name::weight_bits>},
 };
 

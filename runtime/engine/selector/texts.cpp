@@ -135,15 +135,17 @@ std::optional<Multiple> as_multiple(std::string_view text) {
 
 std::string failed_condition(std::string_view keyword, const ConditionInfo& condition, const OperatorInfo& op,
                              const SelectionScope& scope) {
-  // "width" -> "width 1023"; a name that the condition lacks is a number.
-  const auto with_value = [&](std::string_view word) {
+  // "width" -> "width 1023", "4" -> "4"; nullopt of a definition.
+  const auto with_value = [&](std::string_view word) -> std::optional<std::string> {
+    if (word.find_first_not_of("0123456789") == std::string_view::npos) return std::string(word);
     for (uint16_t i : condition.names) {
       if (op.names[i].name == word) return fmt::format("{} {}", word, value_text(op, i, scope));
     }
-    return std::string(word);
+    return std::nullopt;
   };
   if (const auto multiple = as_multiple(condition.text)) {
-    return fmt::format("{} is not a multiple of {}", with_value(multiple->of), with_value(multiple->by));
+    const auto of = with_value(multiple->of), by = with_value(multiple->by);
+    if (of && by) return fmt::format("{} is not a multiple of {}", *of, *by);
   }
   std::vector<std::string> values;
   for (uint16_t i : condition.names)

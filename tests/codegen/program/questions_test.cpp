@@ -56,6 +56,20 @@ TEST_F(Program, ExplainsAVariant) {
   EXPECT_THAT(made({"specs", "--explain", "total.subgroup"}).out, HasSubstr("subgroup_arithmetic"));
 }
 
+TEST_F(Program, ExplainsConditionsByTheirDefinitions) {
+  std::string spec(kCopySpec);
+  const std::string condition = "applies_when: [numel % vec == 0]\n";
+  spec.replace(spec.find(condition), condition.size(),
+               "define:\n  loads: numel / vec\n  unused: numel + 1\n  teams: ceil_div(loads, workgroup)\n"
+               "applies_when: [teams <= 65535]\n");
+  write_text(here() / "specs/copy.yaml", spec);
+  EXPECT_THAT(made({"specs", "--explain", "copy.f32.vec4"}).out, HasSubstr("applies when:\n"
+                                                                           "  teams <= 65535\n"
+                                                                           "definitions:\n"
+                                                                           "  loads = numel / vec\n"
+                                                                           "  teams = ceil_div(loads, workgroup)\n"));
+}
+
 TEST_F(Program, SaysWhyThereIsNoVariant) {
   EXPECT_TEXT(made({"specs", "--why-not", "copy(dtype=i32, vec=2)"}).out,
               "dtype=i32 vec=2\n  removed by specs/copy.yaml:14:16: require dtype == f32 or vec == 1\n");

@@ -71,8 +71,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"numel % vec == 0", table::kNamesOf<Name::vec, Name::numel>},
-  {"mode == exact or device.is_cpu",
-      table::kNamesOf<Name::mode, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"is_exact or device.is_cpu", table::kNamesOf<Name::mode, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"rounding == nearest or not fused", table::kNamesOf<Name::fused, Name::rounding>},
 };
 
