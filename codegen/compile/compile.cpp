@@ -17,12 +17,14 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
 
 #include "codegen/compile/exact_arithmetic.h"
+#include "codegen/compile/instructions.h"
 #include "codegen/compile/word_access.h"
 #include "codegen/support/storage_access.h"
 #include "common/text.h"
@@ -163,6 +165,27 @@ void initialize_once() {
   (void)is_initialized;
 }
 
+// Modes of floating point, such as DenormPreserve, are in SPIR-V since 1.4. Older modules need an extension for them,
+// which templates do not declare: they are the same for all targets.
+Spirv with_float_controls(Spirv spirv) {
+  constexpr std::string_view kExtension = "SPV_KHR_float_controls";
+  constexpr auto kFirst = static_cast<uint32_t>(spv::Capability::DenormPreserve);
+  constexpr auto kLast = static_cast<uint32_t>(spv::Capability::RoundingModeRTZ);
+  bool is_needed = false;
+  size_t after_capabilities = kHeaderWords;
+  for_each_instruction(spirv, [&](const Instruction& instruction) {
+    if (instruction.op != spv::Op::OpCapability) return;
+    is_needed |= instruction.words[1] >= kFirst && instruction.words[1] <= kLast;
+    after_capabilities += instruction.words.size();  // they come first
+  });
+  if (!is_needed) return spirv;
+  std::vector<uint32_t> words(1 + kExtension.size() / sizeof(uint32_t) + 1);
+  words[0] = head(words.size(), spv::Op::OpExtension);
+  std::memcpy(&words[1], kExtension.data(), kExtension.size());
+  spirv.insert(spirv.begin() + static_cast<ptrdiff_t>(after_capabilities), words.begin(), words.end());
+  return spirv;
+}
+
 Outcome<Spirv, Messages> run_glslang(std::string_view glsl, Target target) {
   if (glsl.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return Messages{{0, "the text is larger than 2 GiB"}};
@@ -191,7 +214,7 @@ Outcome<Spirv, Messages> run_glslang(std::string_view glsl, Target target) {
     return Messages{
         {0, fmt::format("glslang cannot translate this to SPIR-V: {}", trim(log.substr(0, log.find('\n'))))}};
   }
-  return spirv;
+  return target == Target::vulkan1_1 ? with_float_controls(std::move(spirv)) : spirv;
 }
 
 // SPIRV-Tools quotes the instruction in a second line.

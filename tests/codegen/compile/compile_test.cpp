@@ -226,6 +226,21 @@ TEST(Compile, MakesModulesForTheVersionOfVulkan) {
   EXPECT_EQ(strip(*module)[1], 0x00010300u);
 }
 
+// Vulkan 1.1 has them as an extension, which the text does not declare.
+TEST(Compile, DeclaresModesOfFloatingPointForOlderModules) {
+  constexpr std::string_view kKeepsSubnormals =
+      "#version 450\n#extension GL_EXT_spirv_intrinsics : require\n"
+      "spirv_execution_mode(capabilities = [4464], 4459, 16);\n"
+      "layout(binding = 0) buffer Words { uint words[]; };\n"
+      "void main() { words[0] = floatBitsToUint(unpackHalf2x16(words[1]).x); }\n";
+  for (const auto target : {Target::vulkan1_1, Target::vulkan1_2, Target::vulkan1_3}) {
+    for (const auto optimization : {Optimization::none, Optimization::size, Optimization::performance}) {
+      const auto module = compile(kKeepsSubnormals, {optimization, target});
+      EXPECT_TRUE(module) << to_text(module.error());
+    }
+  }
+}
+
 TEST(Compile, RefusesWhatTheVersionOfVulkanLacks) {
   constexpr std::string_view kSharedBlock =
       "#version 450\n#extension GL_EXT_shared_memory_block : require\n"
