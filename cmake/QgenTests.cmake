@@ -398,7 +398,6 @@ function(qgen_add_masked_tests)
   math(EXPR whole_count "${count} - ${more_count}")
   set(more_index 0)
   set(whole_index 0)
-  set(in_turns "")
   foreach(file IN LISTS files)
     get_filename_component(device "${file}" NAME_WLE)
     set(label whole)
@@ -410,9 +409,6 @@ function(qgen_add_masked_tests)
     set(wrapper ${QGEN_${driver}_WRAPPER})
     qgen_register_kernel_entry(masked.${device}.conformance conformance ${driver} ${label} ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:qgen-run> --cases "${MASKED_CASES}")
-    if(label STREQUAL more)
-      list(APPEND in_turns masked.${device}.kernels)
-    endif()
     qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} ${label}
       ENVIRONMENT "${mask}" "QGEN_TEST_SHARD=${${label}_index}/${${label}_count}" "QGEN_TEST_SHARE=0.0005"
       COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
@@ -424,7 +420,6 @@ function(qgen_add_masked_tests)
         COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
     endif()
   endforeach()
-  qgen_take_turns(${in_turns})
 endfunction()
 
 # qgen_add_version_tests(CASES folder VERSIONS 1.1 ... PROGRAMS name...): device tests, and the conformance cases, on
