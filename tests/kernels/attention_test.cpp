@@ -389,6 +389,9 @@ TEST_F(AttentionTest, OfSomeOfTheKeys) {
        .causal = "to_last",
        .lengths = {139, 3, 64}},
       {.batches = 4, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 3, -7, 1000}},
+      // Lengths of 0, 1, the capacity and one more.
+      {.batches = 4, .heads = 2, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 1, 10, 11}},
+      {.batches = 4, .heads = 2, .queries = 1, .keys = 512, .width = 64, .lengths = {-7, 1, 512, 513}},
       {.batches = 2, .queries = 5, .keys = 10, .lengths = {0, 10}},
       {.batches = 2, .queries = 5, .keys = 100, .causal = "to_last", .window = 7, .lengths = {90, 4}},
       {.heads = 4, .queries = 2, .keys = 1100, .width = 64},  // slices of 512
@@ -646,6 +649,9 @@ const Layer kInt8Layers[] = {
     {.heads = 2, .queries = 9, .keys = 70, .causal = "to_last", .window = 20, .softcap = 5, .mask = {9, 70}},
     {.heads = 3, .key_heads = 3, .queries = 9, .keys = 4, .causal = "to_last"},
     {.batches = 4, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 3, -7, 1000}},
+    // Lengths of 0, 1, the capacity and one more.
+    {.batches = 4, .heads = 2, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 1, 10, 11}},
+    {.batches = 4, .heads = 2, .queries = 1, .keys = 512, .width = 64, .lengths = {-7, 1, 512, 513}},
     {.batches = 3,
      .heads = 8,
      .key_heads = 2,
