@@ -448,32 +448,6 @@ TEST_F(AttentionTest, OfNothing) {
   expect_reference("attention", request, kEverythingAsAsked);
 }
 
-// Masks of -infinity, also for all keys of a row and for all keys of a block. Scores far from each other, the greatest
-// first, last and in the middle; NaN and infinities.
-TEST_F(AttentionTest, OfSpecialScores) {
-  constexpr int64_t kKeys = 200, kRows = 12;
-  for (const DType dtype : {DType::f32, DType::f16}) {
-    Request request = request_of({.heads = 2, .queries = kRows, .keys = kKeys, .mask = {kRows, kKeys}}, dtype);
-    HostTensor& mask = request.inputs["mask"];
-    const auto set = [&](int64_t row, int64_t first, int64_t last, double score) {
-      for (int64_t key = first; key < last; ++key) set_element(mask, row * kKeys + key, score);
-    };
-    set(0, 0, kKeys, -kInfinity);
-    set(1, 0, kKeys - 1, -kInfinity);
-    set(2, 1, kKeys, -kInfinity);
-    set(3, 64, 128, -kInfinity);
-    set(4, 0, 130, -kInfinity);
-    set(5, 0, kKeys, 1000);
-    set(6, 100, 101, 1000);
-    set(7, 0, 64, -1000);
-    set(8, 5, 6, kNan);
-    set(9, 70, 71, kInfinity);
-    set(10, 0, kKeys, -60000);
-    for (int64_t key = 0; key < kKeys; ++key) set(11, key, key + 1, 2.0 * static_cast<double>(key));
-    expect_reference("attention", request, kEverythingAsAsked);
-  }
-}
-
 // The memory after the keys of a batch may have any content.
 TEST_F(AttentionTest, KeysBehindTheLastAreNotRead) {
   Request request = request_of({.batches = 2, .heads = 2, .queries = 3, .keys = 150, .lengths = {100, 7}}, DType::f32);
@@ -713,6 +687,42 @@ TEST_F(AttentionTest, OfInt8WithSpecialScales) {
         SCOPED_TRACE(fmt::format("{} {} {}", name(dtype), special, part));
         expect_reference("attention_q8rs", request, kEverythingAsAsked);
         expect_reference("attention_paged_q8rs", in_blocks(request, layer, 16), kEverythingAsAsked);
+      }
+    }
+  }
+}
+
+// ---- every form of keys ---------------------------------------------------------------------------------------------
+
+// Masks of -infinity, also for all keys of a row and for all keys of a block. Scores far from each other, the greatest
+// first, last and in the middle; NaN and infinities.
+TEST_F(AttentionTest, OfSpecialScores) {
+  constexpr int64_t kKeys = 200, kRows = 12;
+  const Layer layer{.heads = 2, .queries = kRows, .keys = kKeys, .mask = {kRows, kKeys}};
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    Request request = request_of(layer, dtype);
+    HostTensor& mask = request.inputs["mask"];
+    const auto set = [&](int64_t row, int64_t first, int64_t last, double score) {
+      for (int64_t key = first; key < last; ++key) set_element(mask, row * kKeys + key, score);
+    };
+    set(0, 0, kKeys, -kInfinity);
+    set(1, 0, kKeys - 1, -kInfinity);
+    set(2, 1, kKeys, -kInfinity);
+    set(3, 64, 128, -kInfinity);
+    set(4, 0, 130, -kInfinity);
+    set(5, 0, kKeys, 1000);
+    set(6, 100, 101, 1000);
+    set(7, 0, 64, -1000);
+    set(8, 5, 6, kNan);
+    set(9, 70, 71, kInfinity);
+    set(10, 0, kKeys, -60000);
+    for (int64_t key = 0; key < kKeys; ++key) set(11, key, key + 1, 2.0 * static_cast<double>(key));
+    for (const bool is_int8 : {false, true}) {
+      const Request whole = is_int8 ? with_int8_keys(request) : request;
+      for (const bool is_paged : {false, true}) {
+        const std::string op = fmt::format("attention{}{}", is_paged ? "_paged" : "", is_int8 ? "_q8rs" : "");
+        SCOPED_TRACE(fmt::format("{} {}", op, name(dtype)));
+        expect_reference(op, is_paged ? in_blocks(whole, layer, 8) : whole, kEverythingAsAsked);
       }
     }
   }
