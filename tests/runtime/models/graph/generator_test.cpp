@@ -13,11 +13,15 @@
 
 #include <cmath>
 
+#include "runtime/models/graph/constants.h"
+#include "runtime/models/graph/schedule.h"
 #include "runtime/models/onnx/import.h"
 #include "runtime/models/onnx/reader.h"
 #include "runtime/workshop/reference/references.h"
+#include "tests/support/described_device.h"
 #include "tests/support/document.h"
 #include "tests/support/expected_text.h"
+#include "tests/support/language_models.h"
 #include "tests/support/shipped_test.h"
 #include "tests/support/tensors.h"
 
@@ -164,6 +168,51 @@ TEST_F(GeneratorTest, WhatALayerLaunches) {
   EXPECT_FALSE(of_vocabulary.empty());
   for (const Shape& shape : of_vocabulary) EXPECT_EQ(shape.front(), 1) << to_text(shape);
   EXPECT_EQ(generated->launches, 9u * 2 + 7);
+}
+
+// From one write of a cache to the next one: the rest of the first layer, and the beginning of the second one. On a
+// described GPU, so that the choices are the same on every machine.
+TEST_F(GeneratorTest, WhatALayerOfF16AndInt4LaunchesOnAGpu) {
+  auto file = onnx::load_model(file_of("int4"));
+  ASSERT_TRUE(file) << to_text(file.error());
+  auto imported =
+      onnx::import_model(testing::with_f16_activations(testing::widened(*std::move(file))), {.finds_states = true});
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const Graph& graph = imported->graph;
+  const DeviceProfile h200 = tests::described_device("nvidia-h200");
+  struct {
+    int64_t capacity;
+    size_t launches;
+  } const rows[] = {{32, 6}, {4096, 7}};  // 7: attention is split over the keys
+  for (const auto& row : rows) {
+    InputShapes shapes;
+    for (const ValueId id : graph.inputs) {
+      const Value& input = graph.values[id];
+      const int64_t side = input.name == "attention_mask" ? row.capacity : 1;
+      shapes[input.name] = graph.is_state_input(id) ? Shape{1, 2, row.capacity, 64} : Shape{1, side};
+    }
+    const auto inferred = infer(graph, generated::operators::entries(), shapes);
+    ASSERT_TRUE(inferred) << to_text(inferred.error());
+    const auto constants = Constants::create(graph, *inferred);
+    ASSERT_TRUE(constants) << to_text(constants.error());
+    const auto schedule = make_schedule(graph, *inferred, constants->weight_descs(),
+                                        {h200, context().library, generated::operators::entries()});
+    ASSERT_TRUE(schedule) << to_text(schedule.error());
+    const auto is_write = [](const Step& step) { return step.entry->name == "rotary_cache_write"; };
+    const auto begin = std::ranges::find_if(schedule->steps, is_write);
+    ASSERT_NE(begin, schedule->steps.end());
+    const auto end = std::find_if(begin + 1, schedule->steps.end(), is_write);
+    ASSERT_NE(end, schedule->steps.end());
+    std::vector<std::string_view> ops;
+    size_t launches = 0;
+    for (auto step = begin; step != end; ++step) {
+      ops.push_back(step->entry->name);
+      launches += step->choice->launches.size();
+    }
+    EXPECT_THAT(ops, ElementsAre("rotary_cache_write", "attention", "linear_q4gsw", "rms_norm_gated_q4gsw",
+                                 "linear_q4gsw", "rms_norm_linear_q4gsw"));
+    EXPECT_EQ(launches, row.launches) << row.capacity;
+  }
 }
 
 // Query, key and value are one product, and gate and up another.
