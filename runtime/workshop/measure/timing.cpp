@@ -13,13 +13,6 @@
 namespace qgen::measure {
 namespace {
 
-// A weight of four bits has two elements a byte, in whichever form.
-uint64_t bytes_of(const TensorDesc& operand) {
-  const WeightForm* form = find_weight_form(operand.layout);
-  const auto bits = form ? form->bits : 8 * static_cast<uint64_t>(bytes(operand.dtype));
-  return static_cast<uint64_t>(element_count(operand.shape)) * bits / 8;
-}
-
 constexpr uint32_t kMostCopies = 1024;
 
 // Operands of one replay after another, again from the first when all had their turn.
@@ -173,6 +166,12 @@ KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& t
     times.add(contestants[i].choice->id, {.us = timings.device_us[i].median});
   }
   return times;
+}
+
+uint64_t bytes_of(const TensorDesc& operand) {
+  const WeightForm* form = find_weight_form(operand.layout);
+  const auto bits = form ? form->bits : 8 * static_cast<uint64_t>(bytes(operand.dtype));
+  return static_cast<uint64_t>(element_count(operand.shape)) * bits / 8;
 }
 
 uint64_t bytes_moved(const Call& call) {

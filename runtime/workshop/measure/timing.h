@@ -48,6 +48,9 @@ uint32_t copies_beyond(uint64_t cache_bytes, uint64_t bytes);
 // The medians, for SelectOptions::times. Of contestants of one problem that time_together() timed.
 KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& timings);
 
+// A weight of four bits has two elements a byte, in whichever form.
+uint64_t bytes_of(const TensorDesc& operand);
+
 // The operands' bytes, each counted as often as it must at least be moved: once if it is read or written, twice if
 // both.
 uint64_t bytes_moved(const Call& call);

@@ -25,23 +25,6 @@ using Json = nlohmann::ordered_json;
 // "1x64x56x56"
 std::string sides_text(const Shape& shape) { return shape.empty() ? "1" : fmt::format("{}", fmt::join(shape, "x")); }
 
-// Two for each product of a layer with a weight.
-double operations_of(const Step& step) {
-  const TensorDesc *weight = nullptr, *output = nullptr;
-  for (const TensorInfo& info : step.entry->tensors) {
-    const auto& operand = step.call.operands[info.operand];
-    if (operand && info.role == TensorInfo::Role::weight) weight = &*operand;
-    if (operand && info.role == TensorInfo::Role::output) output = &*operand;
-  }
-  if (!weight || !output) return 0;
-  if (step.call.turned_groups == 0)
-    return 2.0 * static_cast<double>(element_count(output->shape)) * static_cast<double>(matrix_of(weight->shape).k());
-  // Each element of the input meets each tap of its group's outputs.
-  const auto& input = *step.call.operands.front();
-  return 2.0 * static_cast<double>(element_count(input.shape)) * static_cast<double>(element_count(weight->shape)) /
-         static_cast<double>(input.shape[1]);
-}
-
 // What `text` says of the tensors on each side: "a, b -> c".
 template <typename Text>
 std::string sides_of_step(const Schedule& schedule, const Step& step, Text text) {
@@ -112,6 +95,27 @@ RowForm row_form_of(const std::vector<Layer>& layers, size_t before) {
 }
 
 }  // namespace
+
+double operations_of(const Step& step) {
+  const TensorDesc *weight = nullptr, *output = nullptr;
+  for (const TensorInfo& info : step.entry->tensors) {
+    const auto& operand = step.call.operands[info.operand];
+    if (operand && info.role == TensorInfo::Role::weight) weight = &*operand;
+    if (operand && info.role == TensorInfo::Role::output && !output) output = &*operand;
+  }
+  if (!output) return 0;
+  const TensorDesc& input = *step.call.operands.front();
+  const auto outputs = static_cast<double>(element_count(output->shape));
+  if (step.entry->name == "matmul") return 2.0 * outputs * static_cast<double>(input.shape.back());
+  // Where the first operand is indices, rows of the weight are only copied.
+  if (!weight || input.dtype == DType::i32) return 0;
+  if (step.call.turned_groups != 0)  // each element of the input meets each tap of its group's outputs
+    return 2.0 * static_cast<double>(element_count(input.shape)) * static_cast<double>(element_count(weight->shape)) /
+           static_cast<double>(input.shape[1]);
+  // A gate halves the outputs of its product.
+  const bool is_gated = step.entry->name == "rms_norm_gated_q4gsw";
+  return 2.0 * outputs * static_cast<double>(matrix_of(weight->shape).k()) * (is_gated ? 2 : 1);
+}
 
 std::vector<Layer> layers_of(const Schedule& schedule, const std::vector<std::vector<double>>& samples) {
   std::vector<Layer> layers;

@@ -25,12 +25,15 @@ struct Layer {
   std::string shapes;   // "1x64x56x56 -> 1x256x56x56"
   TimeSource source = TimeSource::estimated;
   double estimated_us = 0;  // the source of the choice's time
-  double operations = 0;    // of layers with a weight, a multiplication and an addition as two
+  double operations = 0;    // operations_of()
   double bytes = 0;         // that it must at least move
   measure::Spread us = {};  // measured; 0: it was not
   double least_us = 0;
   double average_us = 0;
 };
+
+// Of the product of a layer with a weight, or of matmul: a multiplication and an addition as two. Of other layers 0.
+double operations_of(const graph::Step& step);
 
 // `samples`: of each replay the microseconds of each step; none: nothing was measured.
 std::vector<Layer> layers_of(const graph::Schedule& schedule, const std::vector<std::vector<double>>& samples);

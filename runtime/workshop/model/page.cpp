@@ -102,7 +102,8 @@ std::string charts_of(const ProfilePage& page) {
                  fmt::format("last cache, {} GB/s", report::rate_text(numbers.cache_bytes_per_us / 1e3)));
   return fmt::format("<h2>Roofline</h2>\n<div class=\"row\">\n{}{}</div>\n", roofline.text(), moved.text()) +
          "<p class=\"note\">Each point is a layer. The slowest ones have their numbers. The roofline has the layers "
-         "with a weight: two operations for each multiply-add. A layer's bytes are the sizes of its operands, each "
+         "with a weight, and matmul: two operations for each multiply-add. A layer's bytes are the sizes of its "
+         "operands, each "
          "counted once. Point at something to see its name.</p>\n";
 }
 

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // qgen-model's command line, on the network of scripts/demo: compiled and run, and files that are no models.
+#include <nlohmann/json.hpp>
+#include <regex>
+
 #include "tests/runtime/program/run_runtime.h"
 #include "tests/support/expected_text.h"
 #include "tests/support/source_folder.h"
@@ -99,6 +102,16 @@ TEST_F(QgenModel, GeneratesTokens) {
   ASSERT_EQ(one.code, 0) << one.err;
   EXPECT_THAT(one.out, StartsWith("13 19 65 58 23 76\nprompt: 5 tokens in "));
   EXPECT_THAT(one.out, HasSubstr("\ncaches: 5.0 KiB for 10 tokens\n"));
+  // What bounds the prompt, and further tokens.
+  const std::string bounds =
+      "; the nearest bound is (memory|arithmetic)\n"
+      "  memory: [0-9.]+ KiB of weights and [0-9.]+ KiB of caches, [^ ]+ [kMG]?B/s, [^ ]+ % of a copy \\([^ ]+ GB/s, "
+      ".*\\)\n"
+      "  arithmetic: [^ ]+ kOP of products, [^ ]+ [kMGT]?OP/s, [^ ]+ % of .* \\([^ ]+ [GT]OP/s, .*\\)\n";
+  EXPECT_TRUE(
+      std::regex_search(one.out, std::regex("\nprompt: 5 tokens in [^\n]*" + bounds + "decoding: 5 tokens in ")))
+      << one.out;
+  EXPECT_TRUE(std::regex_search(one.out, std::regex(" launches a token" + bounds + "caches: "))) << one.out;
   const Answer two = generate({"--tokens", "7,8", "--max", "4", "--end", "65,1", "--prompt-rows", "0"});
   EXPECT_THAT(two.out, StartsWith("13 19 65\n40 50 59 21\nprompt: 7 tokens in "));
   const Answer paged = generate({"--tokens", "7,8", "--max", "4", "--cache", "paged", "--block-size", "4"});
@@ -112,6 +125,14 @@ TEST_F(QgenModel, GeneratesTokens) {
                 "past_key_values.0.value=present.0.value", "--state", "past_key_values.1.key=present.1.key", "--state",
                 "past_key_values.1.value=present.1.value"});
   EXPECT_THAT(json.out, StartsWith("{\n  \"tokens\": [[13, 19, 65]],\n  \"prompt_tokens\": 5,\n")) << json.err;
+  const auto rates = nlohmann::json::parse(json.out);
+  for (const std::string part : {"prompt_bounds", "decoding_bounds"}) {
+    EXPECT_GT(rates.at(part).at("weight_bytes"), 0) << part;
+    EXPECT_GT(rates.at(part).at("memory").at("share"), 0) << part;
+    EXPECT_GT(rates.at(part).at("arithmetic").at("share"), 0) << part;
+  }
+  // Two layers of keys and values, of two heads of 16, of 6 tokens and then of 7.
+  EXPECT_EQ(rates.at("decoding_bounds").at("cache_bytes"), 4 * 2 * 16 * 4 * 6.5);
   struct {
     Arguments more;
     std::string_view said;
