@@ -25,6 +25,8 @@ if(QGEN_INSTALL AND QGEN_BUILD_BENCH)  # pages name programs of the release buil
   qgen_take_turns(${pages_in_turns})
 endif()
 qgen_register_test(readme LABELS host COMMAND python3 "${CMAKE_CURRENT_SOURCE_DIR}/check_readme.py" "${PROJECT_SOURCE_DIR}")
+qgen_register_test(moved_from_types LABELS host COMMAND
+  python3 "${CMAKE_CURRENT_SOURCE_DIR}/moved_from_types.py" "${PROJECT_SOURCE_DIR}")
 execute_process(COMMAND python3 -c "import yaml" RESULT_VARIABLE no_yaml OUTPUT_QUIET ERROR_QUIET)
 if(NOT no_yaml)
   qgen_register_test(quirks LABELS host COMMAND python3 "${PROJECT_SOURCE_DIR}/scripts/write_quirks.py" --check)

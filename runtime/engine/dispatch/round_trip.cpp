@@ -24,6 +24,7 @@ struct Piece {
 Done add_pieces(const std::vector<const DeviceTensor*>& tensors, std::vector<Piece>& pieces, uint64_t& size) {
   for (const DeviceTensor* tensor : tensors) {
     const DeviceTensor::Memory& memory = tensor->memory();
+    if (!memory.allocator) return moved_from("tensor");
     if (memory.storage != Storage::buffer || memory.layout != Layout::strided)
       return refused(fmt::format("a tensor is {} in a {}", name(memory.layout), name(memory.storage)),
                      "it must be row-major, in a buffer");
@@ -92,6 +93,7 @@ RoundTrip::~RoundTrip() = default;
 
 Expected<RoundTrip> RoundTrip::create(Recording& recording, const std::vector<const DeviceTensor*>& inputs,
                                       const std::vector<const DeviceTensor*>& outputs, std::optional<Fed> fed) {
+  if (!recording.state()) return moved_from("recording");
   auto state = std::make_unique<State>();
   state->recording = recording.shared_state();
   uint64_t size = 0;
@@ -156,10 +158,10 @@ Expected<VkCommandBuffer> RoundTrip::State::commands(size_t slot, bool is_fed) {
 }
 
 std::span<std::byte> RoundTrip::input(size_t index, size_t slot) const {
-  return state_->bytes_of(state_->inputs[index], slot);
+  return state_ ? state_->bytes_of(state_->inputs[index], slot) : std::span<std::byte>();
 }
 std::span<const std::byte> RoundTrip::output(size_t index, size_t slot) const {
-  return state_->bytes_of(state_->outputs[index], slot);
+  return state_ ? state_->bytes_of(state_->outputs[index], slot) : std::span<std::byte>();
 }
 
 Done RoundTrip::run() {
@@ -169,9 +171,12 @@ Done RoundTrip::run() {
   return state_->invalidate();
 }
 
-bool RoundTrip::can_submit() const { return state_->recording->submission->device()->has_timeline_semaphores; }
+bool RoundTrip::can_submit() const {
+  return state_ && state_->recording->submission->device()->has_timeline_semaphores;
+}
 
 Done RoundTrip::submit(size_t slot, bool is_fed) {
+  if (!state_) return moved_from("round trip");
   if (is_fed && !state_->fed) return refused("the round trip was made without an input that an output feeds");
   if (Done free = wait(slot); !free) return free;
   const auto commands = state_->commands(slot, is_fed);
@@ -184,6 +189,7 @@ Done RoundTrip::submit(size_t slot, bool is_fed) {
 }
 
 Done RoundTrip::wait(size_t slot) {
+  if (!state_) return moved_from("round trip");
   const uint64_t value = std::exchange(state_->slots[slot].submitted, 0);
   if (Done ended = state_->recording->submission->wait_for(value); !ended) return ended;
   return state_->invalidate();

@@ -20,6 +20,7 @@ const DeviceTensor* BoundGraph::input(std::string_view name) const { return find
 const DeviceTensor* BoundGraph::output(std::string_view name) const { return find(parts_.outputs, name); }
 
 Expected<Tensors> BoundGraph::run(Executor& executor, const Tensors& inputs) {
+  if (!recording_.state()) return moved_from("bound graph");
   for (const auto& [name, tensor] : inputs) {
     if (!input(name)) return refused(fmt::format("the model has no input '{}'", name));
   }
@@ -90,6 +91,7 @@ Done BoundGraph::check_is_written(const NamedTensor& output) const {
 }
 
 Done BoundGraph::record(Executor& executor, Commands& commands, const LentTensors& inputs, const LentTensors& outputs) {
+  if (!recording_.state()) return moved_from("bound graph");
   auto places = places_of(inputs, parts_.inputs, "input");
   if (!places) return places.error();
   const auto written = places_of(outputs, parts_.outputs, "output");

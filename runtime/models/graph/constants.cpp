@@ -50,6 +50,11 @@ Expected<Constants::SavedWeights> Constants::saved_weights(Executor& executor) c
   return saved;
 }
 
+Weight* Constants::weight(ValueId value) {
+  const auto found = weights_.find(value);
+  return found == weights_.end() ? nullptr : found->second.get();
+}
+
 std::map<ValueId, TensorDesc> Constants::weight_descs() const {
   std::map<ValueId, TensorDesc> descs;
   for (const auto& [value, weight] : weights_) descs.emplace(value, desc_of(*weight));

@@ -25,7 +25,7 @@ class Constants {
   static Expected<Constants> create(const Graph& graph, const Inferred& inferred, SavedWeights saved);
   Expected<SavedWeights> saved_weights(Executor& executor) const;
 
-  Weight& weight(ValueId value) { return *weights_.at(value); }
+  Weight* weight(ValueId value);  // null: it is none of the weights
   std::map<ValueId, TensorDesc> weight_descs() const;
   // Uploaded on the first call.
   Expected<const DeviceTensor*> parameter(Executor& executor, const Graph& graph, ValueId value);

@@ -6,14 +6,38 @@
 
 #include <map>
 
+#include "runtime/engine/library/blob_writer.h"
 #include "runtime/models/graph/fixed_part.h"
 
 namespace qgen::graph {
 
 struct FixedModel::State {
-  State(FixedPart of, Executor made) : part(std::move(of)), executor(std::move(made)) {}
+  Tensors described(const std::vector<NamedTensor>& named) const {
+    Tensors all;
+    for (const NamedTensor& one : named) {
+      const FixedPart::Tensor& tensor = part.tensors[one.tensor];
+      all.emplace(one.name, HostTensor{tensor.dtype, tensor.shape, {}});
+    }
+    return all;
+  }
 
-  // ---- on the device
+  FixedPart part;
+  std::optional<BoundGraph> bound = {};
+};
+
+namespace {
+
+// What a model that was moved from has.
+const KernelLibrary& no_kernels() {
+  static const std::string blob = blob_format::write_blob({});
+  static const KernelLibrary none = *KernelLibrary::open({{}, std::as_bytes(std::span(blob))});
+  return none;
+}
+
+// Puts a part on the device.
+struct Preparation {
+  FixedPart& part;
+  Executor& executor;
 
   Expected<DeviceTensor> uploaded(const FixedPart::Constant& constant) {
     auto tensor = executor.allocate(constant.dtype, constant.shape, Storage::buffer, constant.layout);
@@ -62,7 +86,7 @@ struct FixedModel::State {
     return nullptr;
   }
 
-  Done prepare(const DeviceTensor* lent) {
+  Expected<BoundGraph> bound(const DeviceTensor* lent) {
     const auto constants = upload();
     if (!constants) return constants.error();
     const auto arena = arena_in(lent);
@@ -88,24 +112,12 @@ struct FixedModel::State {
     if (!recording) return recording.error();
     BoundGraph::Parts parts{.tensors = *std::move(tensors), .inputs = part.inputs, .outputs = part.outputs};
     for (const FixedPart::Tensor& tensor : part.tensors) parts.owners.push_back(tensor.owner);
-    bound.emplace(std::move(parts), *std::move(recording));
     part.constants.clear();  // the device has them
-    return std::monostate{};
+    return BoundGraph(std::move(parts), *std::move(recording));
   }
-
-  Tensors described(const std::vector<NamedTensor>& named) const {
-    Tensors all;
-    for (const NamedTensor& one : named) {
-      const FixedPart::Tensor& tensor = part.tensors[one.tensor];
-      all.emplace(one.name, HostTensor{tensor.dtype, tensor.shape, {}});
-    }
-    return all;
-  }
-
-  FixedPart part;
-  Executor executor;  // of the part's kernels
-  std::optional<BoundGraph> bound;
 };
+
+}  // namespace
 
 Expected<FixedModel> FixedModel::open(const Device& device, std::span<const std::byte> file,
                                       const ExecutorOptions& options) {
@@ -113,36 +125,51 @@ Expected<FixedModel> FixedModel::open(const Device& device, std::span<const std:
   if (!part) return part.error();
   auto executor = Executor::create(device, part->own_kernels->library(), options);
   if (!executor) return executor.error();
-  return FixedModel(std::make_unique<State>(*std::move(part), *std::move(executor)));
+  return FixedModel(std::make_unique<State>(State{*std::move(part)}), *std::move(executor));
 }
 
 Done FixedModel::prepare(const DeviceTensor* arena) {
   if (!state_) return moved_from("model");
-  if (!state_->bound) return state_->prepare(arena);
-  return arena ? Done(refused("the model is prepared already", "call prepare() before run() and record()"))
-               : Done(std::monostate{});
+  if (state_->bound) {
+    return arena ? Done(refused("the model is prepared already", "call prepare() before run() and record()"))
+                 : Done(std::monostate{});
+  }
+  auto bound = Preparation{state_->part, executor_}.bound(arena);
+  if (!bound) return bound.error();
+  state_->bound.emplace(*std::move(bound));
+  return std::monostate{};
 }
 
 Expected<Tensors> FixedModel::run(const Tensors& inputs) {
   if (Done ready = prepare(); !ready) return ready.error();
-  return state_->bound->run(state_->executor, inputs);
+  return state_->bound->run(executor_, inputs);
 }
 
 Done FixedModel::record(Commands& commands, const LentTensors& inputs, const LentTensors& outputs) {
   if (Done ready = prepare(); !ready) return ready;
-  return state_->bound->record(state_->executor, commands, inputs, outputs);
+  return state_->bound->record(executor_, commands, inputs, outputs);
 }
 
 uint64_t FixedModel::arena_bytes() const { return state_ ? state_->part.arena_bytes : 0; }
 Tensors FixedModel::inputs() const { return state_ ? state_->described(state_->part.inputs) : Tensors(); }
 Tensors FixedModel::outputs() const { return state_ ? state_->described(state_->part.outputs) : Tensors(); }
-const std::string& FixedModel::compiled_for() const { return state_->part.device; }
-Executor& FixedModel::executor() { return state_->executor; }
-const KernelLibrary& FixedModel::library() const { return state_->part.own_kernels->library(); }
+const std::string& FixedModel::compiled_for() const {
+  static const std::string nothing;
+  return state_ ? state_->part.device : nothing;
+}
+Executor& FixedModel::executor() { return executor_; }
+const KernelLibrary& FixedModel::library() const { return state_ ? state_->part.own_kernels->library() : no_kernels(); }
 
-FixedModel::FixedModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
+FixedModel::FixedModel(std::unique_ptr<State> state, Executor executor)
+    : state_(std::move(state)), executor_(std::move(executor)) {}
 FixedModel::FixedModel(FixedModel&&) noexcept = default;
-FixedModel& FixedModel::operator=(FixedModel&&) noexcept = default;
+// The old executor goes before its kernels, as in the destructor.
+FixedModel& FixedModel::operator=(FixedModel&& other) noexcept {
+  FixedModel old(std::move(other));
+  std::swap(state_, old.state_);
+  std::swap(executor_, old.executor_);
+  return *this;
+}
 FixedModel::~FixedModel() = default;
 
 }  // namespace qgen::graph

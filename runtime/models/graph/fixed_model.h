@@ -45,6 +45,8 @@ class FixedModel {
   // A dtype and a shape, without data.
   Tensors inputs() const;
   Tensors outputs() const;
+  // Of a model that was moved from: "", an executor that was moved from, a library without operators. The executor is
+  // a part of the model and moves with it.
   const std::string& compiled_for() const;  // the name of the device that the part was made for
   Executor& executor();
   const KernelLibrary& library() const;  // its kernels
@@ -55,8 +57,9 @@ class FixedModel {
 
  private:
   struct State;
-  explicit FixedModel(std::unique_ptr<State> state);
+  FixedModel(std::unique_ptr<State> state, Executor executor);
   std::unique_ptr<State> state_;
+  Executor executor_;  // of the part's kernels
 };
 
 }  // namespace qgen::graph

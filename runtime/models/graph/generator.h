@@ -105,6 +105,9 @@ class Generator {
   uint64_t state_bytes() const { return model_->state_bytes(); }
   const Model& model() const { return *model_; }
 
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
  private:
   Generator(GeneratorOptions options, int64_t vocabulary) : options_(std::move(options)), vocabulary_(vocabulary) {}
   InputShapes shapes_for(size_t sequences, size_t rows) const;

@@ -88,7 +88,7 @@ class Binder {
   Expected<Argument> argument_for(const Source& source) {
     switch (source.kind) {
       case Source::Kind::tensor: return Argument(&tensors_[source.index]);
-      case Source::Kind::weight: return Argument(&constants_.weight(source.index));
+      case Source::Kind::weight: return Argument(constants_.weight(source.index));
       case Source::Kind::constant: {
         const auto parameter = constants_.parameter(context_.executor, graph_, source.index);
         return parameter ? Expected<Argument>(Argument(*parameter)) : parameter.error();

@@ -89,6 +89,9 @@ class Prepared {
   // One replay with a timestamp after each launch, which separates them: a time for each step of the schedule.
   Expected<std::vector<double>> step_times_us();
 
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
   const Schedule& schedule() const { return schedule_; }
   const Phases& phases() const { return phases_; }
 

@@ -80,6 +80,7 @@ Expected<Sampler> Sampler::create(Context& context, OperatorEntries operators, c
 }
 
 Expected<std::vector<int32_t>> Sampler::draw(const Sampling& how, uint32_t index) {
+  if (!logits_) return moved_from("sampler");
   const auto integer = [](uint64_t bits) { return static_cast<int32_t>(static_cast<uint32_t>(bits)); };
   std::vector<int32_t> tokens(static_cast<size_t>(tensors_.back().shape()[0])), draws;
   for (size_t b = 0; b < tokens.size(); ++b) draws.insert(draws.end(), {static_cast<int32_t>(b), integer(index)});

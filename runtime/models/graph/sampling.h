@@ -30,7 +30,7 @@ class Sampler {
   static Expected<Sampler> create(Context& context, OperatorEntries operators, const DeviceTensor& logits);
   // A token of each sequence. Errors: those of the device.
   Expected<std::vector<int32_t>> draw(const Sampling& how, uint32_t index);
-  bool is_of(const DeviceTensor& logits) const { return logits_ == logits.shared_memory(); }
+  bool is_of(const DeviceTensor& logits) const { return logits_ && logits_ == logits.shared_memory(); }
 
  private:
   Sampler(std::shared_ptr<const DeviceTensor::Memory> logits, std::vector<DeviceTensor> tensors, Recording recording,

@@ -3,6 +3,8 @@
 //
 // One rule for every public movable type (runtime/README.md): the object that was moved from may be called, assigned to
 // and destroyed. A function that can fail says "the ... was moved from"; one that cannot gives an empty value.
+//
+// tests/moved_from_types.py fails if a class of the public headers is missing here.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -13,6 +15,9 @@
 #include "runtime/engine/device/adopt.h"
 #include "runtime/engine/tuning/store.h"
 #include "runtime/models/graph/builder.h"
+#include "runtime/models/graph/fixed_model.h"
+#include "runtime/models/graph/fixed_part.h"
+#include "runtime/models/graph/generator.h"
 #include "tests/support/expected_text.h"
 #include "tests/support/networks.h"
 #include "tests/support/shipped_test.h"
@@ -42,8 +47,17 @@ static_assert(std::is_move_constructible_v<graph::Builder> && std::is_move_assig
 static_assert(std::is_move_constructible_v<KernelLibrary> && std::is_move_assignable_v<KernelLibrary>);
 static_assert(std::is_nothrow_move_constructible_v<TimeBook> && std::is_nothrow_move_assignable_v<TimeBook>);
 static_assert(std::is_nothrow_move_constructible_v<tuning::Store> && std::is_nothrow_move_assignable_v<tuning::Store>);
+static_assert(std::is_nothrow_move_constructible_v<RoundTrip> && std::is_nothrow_move_assignable_v<RoundTrip>);
+static_assert(std::is_nothrow_move_constructible_v<graph::FixedModel> &&
+              std::is_nothrow_move_assignable_v<graph::FixedModel>);
+static_assert(std::is_move_constructible_v<graph::BoundGraph> && std::is_move_assignable_v<graph::BoundGraph>);
+static_assert(std::is_move_constructible_v<graph::Sampler> && std::is_move_assignable_v<graph::Sampler>);
 static_assert(!std::is_move_constructible_v<DecisionCache>);
 static_assert(!std::is_move_constructible_v<KeptChoices>);
+static_assert(!std::is_move_constructible_v<graph::Candidates>);
+static_assert(!std::is_move_constructible_v<graph::Generator>);
+static_assert(!std::is_move_constructible_v<graph::OwnKernels>);
+static_assert(!std::is_move_constructible_v<graph::Prepared>);
 
 template <typename Outcome>
 std::string reason(const Outcome& outcome) {
@@ -74,6 +88,17 @@ class MovedFrom : public testing::ShippedTest {
     const auto x = builder.input("x", DType::i8, {4});
     builder.output("y", q8ta_relu(builder, {.input = x}, {.input_scale = 1.0, .output_scale = 1.0}));
     return std::move(builder).graph();
+  }
+  // Of a graph whose input is of {4}.
+  std::vector<std::byte> fixed_file(const graph::Graph& graph) {
+    const OperatorEntries operators = generated::operators::entries();
+    const auto inferred = infer(graph, operators, {{"x", {4}}});
+    const auto constants = graph::Constants::create(graph, *inferred);
+    const auto& profile = device().profile();
+    const auto schedule =
+        make_schedule(graph, *inferred, constants->weight_descs(), {profile, context().library, operators});
+    const graph::FixedPart part = *fix(graph, *schedule, context().library, profile);
+    return graph::write_fixed({&part, 1});
   }
 };
 
@@ -217,6 +242,108 @@ TEST_F(MovedFrom, Model) {
   EXPECT_TRUE(to.run(inputs));
 }
 
+TEST_F(MovedFrom, FixedModel) {
+  const std::vector<std::byte> file = fixed_file(small_graph());
+  graph::FixedModel from = *graph::FixedModel::open(device(), file, {});
+  const Tensors inputs = {{"x", zeros(DType::i8, {4})}};
+  ASSERT_TRUE(from.run(inputs));
+  graph::FixedModel to = std::move(from);
+  EXPECT_EQ(from.arena_bytes(), 0U);
+  EXPECT_TRUE(from.inputs().empty());
+  EXPECT_TRUE(from.outputs().empty());
+  EXPECT_EQ(from.compiled_for(), "");
+  EXPECT_TRUE(from.library().operators().empty());
+  EXPECT_EQ(from.library().blob().module_count(), 0U);
+  EXPECT_TEXT(reason(from.executor().commands({})), "the executor was moved from");
+  Commands frame = *to.executor().commands({});
+  const std::vector<std::pair<const char*, std::string>> uses = {
+      {"prepare", reason(from.prepare())},
+      {"run", reason(from.run(inputs))},
+      {"record", reason(from.record(frame, {}, {}))},
+  };
+  for (const auto& [use, why] : uses) EXPECT_TEXT(why, "the model was moved from") << use;
+  expect_assignable(from, to);
+  EXPECT_EQ(to.compiled_for(), device().profile().name);
+  EXPECT_TRUE(to.run(inputs));
+  to = *graph::FixedModel::open(device(), file, {});
+  EXPECT_TRUE(to.run(inputs));
+}
+
+TEST_F(MovedFrom, BoundGraph) {
+  graph::BoundGraph from({}, *executor().record({}));
+  graph::BoundGraph to = std::move(from);
+  EXPECT_EQ(from.input("x"), nullptr);
+  EXPECT_EQ(from.output("y"), nullptr);
+  EXPECT_EQ(from.recording().state(), nullptr);
+  Commands frame = *executor().commands({});
+  EXPECT_TEXT(reason(from.run(executor(), {{"x", zeros(DType::i8, {4})}})), "the bound graph was moved from");
+  EXPECT_TEXT(reason(from.record(executor(), frame, {}, {})), "the bound graph was moved from");
+  expect_assignable(from, to);
+  EXPECT_TRUE(to.run(executor(), {}));
+}
+
+TEST_F(MovedFrom, RoundTrip) {
+  Recording recording = *executor().record({});
+  DeviceTensor data = tensor(DType::i8, {16});
+  RoundTrip from = *RoundTrip::create(recording, {&data}, {&data});
+  RoundTrip to = std::move(from);
+  EXPECT_TRUE(from.input(0).empty());
+  EXPECT_TRUE(from.output(0, 1).empty());
+  EXPECT_FALSE(from.can_submit());
+  const std::vector<std::pair<const char*, std::string>> uses = {
+      {"run", reason(from.run())},
+      {"submit", reason(from.submit(0))},
+      {"submit, fed", reason(from.submit(1, true))},
+      {"wait", reason(from.wait(0))},
+  };
+  for (const auto& [use, why] : uses) EXPECT_TEXT(why, "the round trip was moved from") << use;
+  expect_assignable(from, to);
+  EXPECT_TRUE(to.run());
+  const DeviceTensor data_now = std::move(data);
+  EXPECT_TEXT(reason(RoundTrip::create(recording, {&data}, {&data_now})), "the tensor was moved from");
+  const Recording recording_now = std::move(recording);
+  EXPECT_TEXT(reason(RoundTrip::create(recording, {&data_now}, {})), "the recording was moved from");
+}
+
+TEST_F(MovedFrom, Sampler) {
+  DeviceTensor logits = tensor(DType::f32, {1, 8});
+  graph::Sampler from = *graph::Sampler::create(context(), generated::operators::entries(), logits);
+  graph::Sampler to = std::move(from);
+  EXPECT_TEXT(reason(from.draw({}, 0)), "the sampler was moved from");
+  EXPECT_FALSE(from.is_of(logits));
+  expect_assignable(from, to);
+  EXPECT_TRUE(to.is_of(logits));
+  EXPECT_TRUE(to.draw({}, 0));
+  const DeviceTensor logits_now = std::move(logits);
+  const graph::Sampler now = std::move(to);
+  EXPECT_FALSE(to.is_of(logits));
+  EXPECT_TRUE(now.is_of(logits_now));
+}
+
+// No weights and no parameters: the same as of a graph without constants.
+TEST_F(MovedFrom, Constants) {
+  graph::Builder builder;
+  const auto x = builder.input("x", DType::i8, {4, 16});
+  const auto weight = builder.constant(filled(DType::i8, {8, 16}, 1));
+  const auto scales = builder.constant(filled(DType::f32, {8}, 1));
+  builder.output("y", q8ta_linear(builder, {.input = x, .weight = weight, .weight_scales = scales},
+                                  {.input_scale = 1.0, .output_scale = 1.0}));
+  graph::Graph graph = std::move(builder).graph();
+  const auto inferred = infer(graph, generated::operators::entries(), {{"x", {4, 16}}});
+  graph::Constants from = *graph::Constants::create(graph, *inferred);
+  const graph::ValueId id = from.weight_descs().begin()->first;
+  graph::Constants to = std::move(from);
+  EXPECT_EQ(from.weight(id), nullptr);
+  EXPECT_TRUE(from.weight_descs().empty());
+  EXPECT_EQ(from.device_bytes(), 0U);
+  EXPECT_TRUE(from.saved_weights(executor())->empty());
+  EXPECT_TRUE(from.fetch_parameters(executor(), graph));
+  from.release(graph);
+  EXPECT_TRUE(graph.values[id].data);
+  expect_assignable(from, to);
+  EXPECT_NE(to.weight(id), nullptr);
+}
+
 // An empty graph: there is nothing to run.
 TEST_F(MovedFrom, Builder) {
   graph::Builder from;
@@ -228,7 +355,71 @@ TEST_F(MovedFrom, Builder) {
   EXPECT_TRUE(model_of(std::move(to).graph()).run({{"x", zeros(DType::i8, {4})}}));
 }
 
+TEST_F(MovedFrom, Commands) {
+  const Recording recording = *executor().record({});
+  Commands from = *executor().commands({});
+  Commands to = std::move(from);
+  EXPECT_EQ(from.arena_bytes_used(), 0U);
+  const std::vector<std::pair<const char*, std::string>> uses = {
+      {"begin", reason(from.begin(VK_NULL_HANDLE))},
+      {"resume", reason(from.resume(VK_NULL_HANDLE))},
+      {"end", reason(from.end())},
+      {"record a choice", reason(from.record(std::make_shared<const Choice>(), {}))},
+      {"record a work", reason(from.record(Work{}))},
+      {"record a recording", reason(from.record(recording))},
+      {"allocate", reason(from.allocate(DType::i8, {1}, Storage::buffer))},
+  };
+  for (const auto& [use, why] : uses) EXPECT_TEXT(why, "the commands object was moved from") << use;
+  expect_assignable(from, to);
+  EXPECT_NE(reason(to.end()), "the commands object was moved from");
+}
+
+TEST_F(MovedFrom, RecommendedFeatures) {
+  RecommendedFeatures from = *RecommendedFeatures::of(device());
+  RecommendedFeatures to = std::move(from);
+  EXPECT_EQ(from.chain(), nullptr);
+  EXPECT_TRUE(from.extensions().empty());
+  EXPECT_EQ(from.to_text(), "");
+  EXPECT_TEXT(reason(from.joined(nullptr)), "the RecommendedFeatures was moved from");
+  expect_assignable(from, to);
+  EXPECT_NE(to.chain(), nullptr);
+}
+
+// Values: empty is what they are without times.
+TEST_F(MovedFrom, KernelTimes) {
+  KernelTimes from = {{"a", {.us = 1, .source_text = "measured"}}};
+  from.add_note("a note");
+  KernelTimes to = std::move(from);
+  EXPECT_TRUE(from.empty());
+  EXPECT_EQ(from.find("a"), nullptr);
+  EXPECT_TRUE(from.beginning_with("").empty());
+  EXPECT_TRUE(from.notes().empty());
+  from.add("b", {.us = 2});
+  EXPECT_EQ(from.size(), 1U);
+  expect_assignable(from, to);
+  ASSERT_NE(to.find("a"), nullptr);
+  EXPECT_EQ(to.source_text(*to.find("a")), "measured");
+}
+
+TEST_F(MovedFrom, SharedText) {
+  SharedText from = "measured";
+  SharedText to = std::move(from);
+  EXPECT_EQ(from.view(), "");
+  EXPECT_TRUE(from == SharedText());
+  expect_assignable(from, to);
+  EXPECT_EQ(to.view(), "measured");
+}
+
 // Copies share the viewed data, and so do moved-from views.
+TEST_F(MovedFrom, Blob) {
+  Blob from = context().library.blob();
+  Blob to = std::move(from);
+  EXPECT_NE(from.module_count(), 0U);
+  EXPECT_EQ(from.module_count(), to.module_count());
+  EXPECT_TRUE(from.module(0));
+  expect_assignable(from, to);
+}
+
 TEST_F(MovedFrom, KernelLibrary) {
   KernelLibrary from = *KernelLibrary::open(generated::library());
   KernelLibrary to = std::move(from);
