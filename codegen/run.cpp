@@ -26,6 +26,7 @@
 #include "codegen/listing.h"
 #include "codegen/spirv_files.h"
 #include "codegen/support/build_id.h"
+#include "common/count_text.h"
 #include "common/files.h"
 #include "common/json/write.h"
 #include "common/log.h"
@@ -488,9 +489,10 @@ std::string summary(const Figures& figures) {
   const double part = figures.raw_bytes == 0
                           ? 0
                           : 100.0 * static_cast<double>(figures.blob_bytes) / static_cast<double>(figures.raw_bytes);
-  return fmt::format("{} specs, {} variants, {} modules, SPIR-V {} in a blob of {} ({:.0f} %), C++ {}", figures.specs,
-                     figures.variants, figures.modules, bytes_text(figures.raw_bytes), bytes_text(figures.blob_bytes),
-                     part, bytes_text(figures.cpp_bytes));
+  return fmt::format("{}, {}, {}, SPIR-V {} in a blob of {} ({:.0f} %), C++ {}", count_text(figures.specs, "spec"),
+                     count_text(figures.variants, "variant"), count_text(figures.modules, "module"),
+                     bytes_text(figures.raw_bytes), bytes_text(figures.blob_bytes), part,
+                     bytes_text(figures.cpp_bytes));
 }
 
 // The report of a run: the result, and the work for it; with -v every file.

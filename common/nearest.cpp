@@ -66,6 +66,19 @@ std::string_view nearest(std::string_view written, std::span<const std::string_v
   return best;
 }
 
+std::vector<std::string_view> nearest(std::string_view written, std::span<const std::string_view> candidates,
+                                      size_t count) {
+  EditDistance edit_distance;
+  std::vector<std::pair<size_t, std::string_view>> all;
+  for (std::string_view candidate : candidates)
+    all.emplace_back(edit_distance(written, candidate, std::max(written.size(), candidate.size())), candidate);
+  const auto end = all.begin() + static_cast<ptrdiff_t>(std::min(count, all.size()));
+  std::ranges::partial_sort(all, end);
+  std::vector<std::string_view> names;
+  for (auto it = all.begin(); it != end; ++it) names.push_back(it->second);
+  return names;
+}
+
 std::string did_you_mean(std::string_view written, std::span<const std::string_view> candidates) {
   const std::string_view meant = nearest(written, candidates);
   return meant.empty() ? "" : fmt::format("did you mean '{}'?", meant);

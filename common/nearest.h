@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace qgen {
 
@@ -14,6 +15,10 @@ namespace qgen {
 // neighbours); of equals, the first in alphabetical order. Empty if the distance is more than a third of the word's
 // length, and more than one.
 std::string_view nearest(std::string_view written, std::span<const std::string_view> candidates);
+
+// The `count` candidates with the least edit distances, the nearest first; of equals in alphabetical order.
+std::vector<std::string_view> nearest(std::string_view written, std::span<const std::string_view> candidates,
+                                      size_t count);
 
 // "did you mean 'vec'?", or "" where none is near.
 std::string did_you_mean(std::string_view written, std::span<const std::string_view> candidates);

@@ -36,6 +36,14 @@ TEST(Nearest, FindsTheWordThatWasMeant) {
   for (const NearestCase& c : kCases) EXPECT_EQ(nearest(c.written, c.candidates), c.expected) << c.written;
 }
 
+TEST(Nearest, ListsTheNearestWords) {
+  const std::vector<std::string_view> words = {"relu6", "sigmoid", "relu", "leaky_relu", "elu"};
+  EXPECT_EQ(nearest("rel", words, 3), (std::vector<std::string_view>{"relu", "elu", "relu6"}));
+  EXPECT_EQ(nearest("", words, 1), std::vector<std::string_view>{"elu"});
+  EXPECT_EQ(nearest("relu", words, 9).size(), 5U);
+  EXPECT_TRUE(nearest("relu", {}, 3).empty());
+}
+
 // The table itself, without a band.
 size_t plain_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> all(a.size() + 1, std::vector<size_t>(b.size() + 1));

@@ -126,9 +126,14 @@ const OperatorEntry* find_operator(OperatorEntries operators, std::string_view n
 }
 
 Error unknown_operator(OperatorEntries operators, std::string_view name) {
+  constexpr size_t kFewNames = 8;
   auto known = names_of(operators);
   for (const OperatorAlias& alias : aliases_of(operators)) known.push_back(alias.name);
-  return {Error::Kind::not_found, fmt::format("unknown operator '{}'", name), hint_among(name, known)};
+  // Not every name: a program may have a hundred.
+  std::string hint = known.size() > kFewNames ? did_you_mean(name, known) : hint_among(name, known);
+  if (hint.empty() && known.size() > kFewNames)
+    hint = fmt::format("the nearest are {}; qgen-run --list prints all", fmt::join(nearest(name, known, 3), ", "));
+  return {Error::Kind::not_found, fmt::format("unknown operator '{}'", name), std::move(hint)};
 }
 
 Expected<Request> complete(const OperatorEntry& entry, Request request, Data data) {

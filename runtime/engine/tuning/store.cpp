@@ -482,7 +482,7 @@ std::string fault_of_numbers(const Statement& query) {
   for (const Range& range : kRanges) {
     const int64_t number = query.integer(range.column);
     if (number < range.low || number > range.high)
-      return fmt::format("its {} is {}, and can be {} to {}", range.name, number, range.low, range.high);
+      return fmt::format("its column '{}' is {}, and can be {} to {}", range.name, number, range.low, range.high);
   }
   return "";
 }

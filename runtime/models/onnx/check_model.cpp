@@ -9,6 +9,7 @@
 #include <array>
 #include <limits>
 
+#include "common/count_text.h"
 #include "common/nearest.h"
 #include "runtime/models/onnx/order.h"
 
@@ -162,10 +163,6 @@ Done check_attributes(const Node& node, const SchemaRow& row) {
                        : fmt::format("it has {}, and a Constant must have one value", fmt::join(names, " and ")));
   }
   return std::monostate{};
-}
-
-std::string count_text(size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 Done check_count(const Node& node, const std::vector<SchemaParameter>& parameters,

@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 
+#include "common/count_text.h"
 #include "common/files.h"
 #include "common/progress.h"
 #include "runtime/engine/operators/pointwise/chain_file.h"
@@ -60,8 +61,8 @@ Expected<std::vector<UsedChain>> chains_of(const Program& program, const Argumen
 
 std::string line_of(const UsedChain& used, double total_us) {
   const size_t steps = used.chain.chain.steps.size() / 4;
-  return fmt::format("  {}: {} step{}, {} layer{}, {:.0f} % of the chains' time\n", chains::kernel_id(used.chain),
-                     steps, steps == 1 ? "" : "s", used.layers, used.layers == 1 ? "" : "s",
+  return fmt::format("  {}: {}, {}, {:.0f} % of the chains' time\n", chains::kernel_id(used.chain),
+                     count_text(steps, "step"), count_text(used.layers, "layer"),
                      total_us > 0 ? 100 * used.time_us / total_us : 0);
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "common/bytes_text.h"
+#include "common/count_text.h"
 #include "common/files.h"
 #include "common/stopwatch.h"
 #include "common/time_text.h"
@@ -42,8 +43,10 @@ std::string memory_text(const Schedule& schedule, uint64_t constant_bytes) {
 std::string plan_text(const Schedule& schedule) {
   const graph::Decision& decision = schedule.decision;
   const bool is_best = decision.cost_us == decision.lower_bound_us;
-  return fmt::format("plan: {} steps, {} of them conversions; {} us estimated, {}\n", schedule.steps.size(),
-                     decision.copies.size(), us_text(decision.cost_us),
+  const size_t copies = decision.copies.size();
+  return fmt::format("plan: {}, {} of them {}; {} us estimated, {}\n", count_text(schedule.steps.size(), "step"),
+                     copies == 0 ? "none" : fmt::format("{}", copies), copies == 1 ? "a conversion" : "conversions",
+                     us_text(decision.cost_us),
                      is_best ? "and no other choice of layouts is better"
                              : "and none takes less than " + us_text(decision.lower_bound_us));
 }

@@ -295,6 +295,9 @@ TEST_F(Program, AFilterKeepsTheVariantsThatMatch) {
   EXPECT_THAT(made({"specs", "-o", "out", "--filter", "copy.f32.*"}).out, StartsWith("2 specs, 3 variants,"));
   EXPECT_THAT(read_text(here() / "out/MANIFEST.tsv"), Not(HasSubstr("total")));
   EXPECT_THAT(made({"specs", "-o", "out"}).out, StartsWith("2 specs, 6 variants,"));
+  fs::remove_all(here() / "specs/reduce");
+  fs::remove_all(here() / "templates/reduce");
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("\n1 spec, 4 variants, "));
 }
 
 }  // namespace

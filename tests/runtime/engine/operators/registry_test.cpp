@@ -202,6 +202,10 @@ TEST(Registry, KnowsOperatorsByName) {
   EXPECT_EQ(find_operator("quantise_affine"), nullptr);
   EXPECT_TEXT(to_text(unknown_operator(operators(), "quantise_affine")),
               "unknown operator 'quantise_affine'\n  hint: did you mean 'quantize_affine'?");
+  EXPECT_TEXT(to_text(unknown_operator(operators(), "fft")),
+              "unknown operator 'fft'\n  hint: the nearest are bmm, pad, concat; qgen-run --list prints all");
+  EXPECT_TEXT(to_text(unknown_operator(operators().first(2), "fft")),
+              "unknown operator 'fft'\n  hint: possible are attention, attention_paged");
 }
 
 // Each default has its attribute's kind, and text in parentheses is for people.

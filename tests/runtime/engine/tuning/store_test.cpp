@@ -266,6 +266,9 @@ TEST_F(StoreTest, LeavesOutNumbersThatNoMeasurementHas) {
     EXPECT_TRUE(found->rows.empty()) << change;
     EXPECT_THAT(found->faults, ::testing::ElementsAre(HasSubstr(std::string(change).substr(0, 6)))) << change;
   }
+  execute(path(), "UPDATE measurement SET final_round = 0, samples = -1");
+  EXPECT_THAT(Store::open_to_read(path())->read(device_, {})->faults,
+              ::testing::ElementsAre(HasSubstr("its column 'samples' is -1, and can be 0 to 4294967295")));
 }
 
 // The times of other devices stay.
