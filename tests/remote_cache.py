@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""remote_cache.py QGEN EXAMPLE: whether `qgen --remote-cache` shares modules through nginx, if it is installed, and
-through a server of this script; and whether a dead, slow, lying or refusing server leaves the output as it is.
-EXAMPLE is a folder with specs/ and templates/. Each run has an empty cache of its own, so it stands for a machine."""
+"""remote_cache.py QGEN EXAMPLE [NGINX]: whether `qgen --remote-cache` shares modules through nginx and through a server
+of this script; and whether a dead, slow, lying or refusing server leaves the output as it is. EXAMPLE is a folder with
+specs/ and templates/. Each run has an empty cache of its own, so it stands for a machine. NGINX is the program; if it is
+not there, an installed nginx is used. Without either, that part is left out."""
 import contextlib
 import http.server
 import os
@@ -143,9 +144,9 @@ def test_sharing(machines):
 
 
 def test_nginx(machines):
-    nginx = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
+    nginx = next(filter(None, map(shutil.which, [*sys.argv[3:], "nginx", "/usr/sbin/nginx"])), None)
     if not nginx:
-        print("nginx is not installed: not tried")
+        print("there is no nginx: not tried (scripts/setup has it)")
         return
     folder = machines.folder / "nginx"
     (folder / "files").mkdir(parents=True)
@@ -255,7 +256,7 @@ def test_misuse(machines):
 
 
 def main():
-    qgen, example = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:])
+    qgen, example = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:3])
     for test in (test_sharing, test_nginx, test_dead, test_slow, test_lying, test_refusing_to_store, test_misuse):
         print(f"-- {test.__name__}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
