@@ -103,6 +103,8 @@ if(QGEN_STATIC AND QGEN_FMT_TYPE STREQUAL "SHARED_LIBRARY" AND fmt_VERSION VERSI
   target_compile_features(qgen_fmt PUBLIC cxx_std_20)
   get_target_property(QGEN_FMT_INCLUDE fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
   target_include_directories(qgen_fmt SYSTEM PUBLIC $<BUILD_INTERFACE:${QGEN_FMT_INCLUDE}>)
+  # objcopy spoils a table of clang's, of which lld would warn.
+  target_compile_options(qgen_fmt PRIVATE $<$<CXX_COMPILER_ID:Clang>:-fno-addrsig>)
   if(CMAKE_OBJCOPY)  # a program that links qgen may have an archive of the same fmt: weak symbols do not clash
     add_custom_command(TARGET qgen_fmt POST_BUILD COMMAND "${CMAKE_OBJCOPY}" --weaken $<TARGET_FILE:qgen_fmt> VERBATIM)
   endif()
@@ -173,7 +175,7 @@ add_custom_command(OUTPUT "${QGEN_ONNX_SCHEMA}/onnx/onnx.pb.cc" "${QGEN_ONNX_SCH
   COMMAND protobuf::protoc "--cpp_out=lite:${QGEN_ONNX_SCHEMA}" "-I${QGEN_ONNX_INCLUDE}" onnx/onnx.proto
   DEPENDS "${QGEN_ONNX_INCLUDE}/onnx/onnx.proto" VERBATIM)
 add_library(qgen_onnx_schema STATIC "${QGEN_ONNX_SCHEMA}/onnx/onnx.pb.cc")
-target_compile_options(qgen_onnx_schema PRIVATE -w)
+target_compile_options(qgen_onnx_schema PRIVATE -w $<$<CXX_COMPILER_ID:Clang>:-fno-addrsig>)
 if(CMAKE_OBJCOPY)  # as of fmt: a program that links qgen may have ONNX's own archive
   add_custom_command(TARGET qgen_onnx_schema POST_BUILD
     COMMAND "${CMAKE_OBJCOPY}" --weaken $<TARGET_FILE:qgen_onnx_schema> VERBATIM)

@@ -34,6 +34,7 @@ find_program(QGEN_LLD ld.lld)
 mark_as_advanced(QGEN_LLD)
 if(QGEN_LLD AND PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=lld)  # a quarter of the time, and some programs with sanitizers have 200 MB
+  set(QGEN_LINKS_WITH_LLD ON)
 endif()
 if(QGEN_SANITIZE)
   # glslang's packaged classes carry no RTTI, so the vptr check has nothing to look at.
