@@ -37,7 +37,7 @@ TEST(Nearest, FindsTheWordThatWasMeant) {
 }
 
 TEST(Nearest, ListsTheNearestWords) {
-  const std::vector<std::string_view> words = {"relu6", "sigmoid", "relu", "leaky_relu", "elu"};
+  const std::vector<std::string_view> words = {"relu6", "sigmoid", "relu", "hardswish", "elu"};
   EXPECT_EQ(nearest("rel", words, 3), (std::vector<std::string_view>{"relu", "elu", "relu6"}));
   EXPECT_EQ(nearest("", words, 1), std::vector<std::string_view>{"elu"});
   EXPECT_EQ(nearest("relu", words, 9).size(), 5U);
