@@ -198,35 +198,35 @@ function(qgen_add_device_test name folder)
   endif()
   qgen_run_in_turn_of(${folder} test_${name})
   target_link_libraries(test_${name} PRIVATE qgen_profiles)  # tests/support/device_test.h reads a mask
-  set(QGEN_DEVICE_SHARDS 1)
+  set(shards 1)
   if(CMAKE_CROSSCOMPILING AND DEVICE_EMULATED_SHARDS)
-    set(QGEN_DEVICE_SHARDS ${DEVICE_EMULATED_SHARDS})
+    set(shards ${DEVICE_EMULATED_SHARDS})
   endif()
-  qgen_register_on_drivers(${name} test_${name})
+  qgen_register_on_drivers(${name} test_${name} SHARDS ${shards})
 endfunction()
 
-# qgen_register_on_drivers(NAME PROGRAM [ARGUMENT ...]): NAME.<driver>, and NAME.<driver>.validation where a layer that
-# understands the driver is there. The second checks all that the first does, so the first ones take turns in a run of
-# both (qgen_let_plain_entries_take_turns).
+# qgen_register_on_drivers(NAME PROGRAM [SHARDS n] [ARGUMENT ...]): NAME.<driver>, and NAME.<driver>.validation where a
+# layer that understands the driver is there. The second checks all that the first does, so the first ones take turns in
+# a run of both (qgen_let_plain_entries_take_turns).
 #
 # Sanitizers look at code of the project's, which is the same on each driver: the other drivers count as `whole`.
 function(qgen_register_on_drivers name program)
+  cmake_parse_arguments(DRIVERS "" "SHARDS" "" ${ARGN})
+  if(NOT DRIVERS_SHARDS)
+    set(DRIVERS_SHARDS 1)
+  endif()
   qgen_drivers_of_kernels(first)
   foreach(driver IN LISTS QGEN_TEST_DRIVERS)
     set(labels device)
     if(NOT driver IN_LIST first)
       list(APPEND labels whole)
     endif()
-    set(shards 1)
-    if(QGEN_DEVICE_SHARDS)  # of qgen_add_device_test
-      set(shards ${QGEN_DEVICE_SHARDS})
-    endif()
-    qgen_register_shards(${name}.${driver} ${shards} LABELS ${labels} ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
-      COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
+    qgen_register_shards(${name}.${driver} ${DRIVERS_SHARDS} LABELS ${labels} ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
+      COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${DRIVERS_UNPARSED_ARGUMENTS})
     # The sanitizers and the layer look for different faults; together they only cost time.
     if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
       qgen_register_validation(${name}.${driver}.validation ${name} ${driver}
-        COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
+        COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${DRIVERS_UNPARSED_ARGUMENTS})
       set_property(TEST ${name}.${driver}.validation APPEND PROPERTY LABELS more)
       set_property(DIRECTORY APPEND PROPERTY QGEN_PLAIN_ENTRIES ${name}.${driver})
     endif()

@@ -41,6 +41,9 @@ struct ValueUses {
     for (const graph::Named& output : graph.outputs) ++reads[output.value];
   }
 
+  // The node that computes a value which is read once; nullopt: there is none.
+  std::optional<size_t> only_writer(ValueId value) const { return reads[value] == 1 ? writers[value] : std::nullopt; }
+
   std::vector<size_t> reads;
   std::vector<std::optional<size_t>> writers;
 };
@@ -58,8 +61,9 @@ bool has_residual(const graph::Node& node) {
 graph::Node* layer_of_function(graph::Graph& graph, const ValueUses& uses, const graph::Node& node,
                                const BytesOf& function) {
   const auto value = input_of(node, "input");
-  if (!value || *value != function.root || !uses.writers[*value] || uses.reads[*value] != 1) return nullptr;
-  graph::Node& layer = graph.nodes[*uses.writers[*value]];
+  const auto writer = value && *value == function.root ? uses.only_writer(*value) : std::nullopt;
+  if (!writer) return nullptr;
+  graph::Node& layer = graph.nodes[*writer];
   const bool is_free = has_residual(layer) && !input_of(layer, "table") && !input_of(layer, "residual");
   return is_free ? &layer : nullptr;
 }
@@ -95,8 +99,8 @@ class Residuals {
     std::optional<size_t> layer;
     for (const std::string operand : {"input", "other"}) {
       const ValueId value = *input_of(node, operand);
-      const auto writer = uses_.writers[value];
-      if (!writer || uses_.reads[value] != 1 || (layer && *writer < *layer)) continue;
+      const auto writer = uses_.only_writer(value);
+      if (!writer || (layer && *writer < *layer)) continue;
       const graph::Node& candidate = graph_.nodes[*writer];
       // The sum has to read the integers by the parameters that they were made with.
       if (has_residual(candidate) && !input_of(candidate, "residual") &&
@@ -198,8 +202,8 @@ class GateJoiner {
 
   // The node, of this operator and without attributes, that computes a value which one node reads.
   std::optional<size_t> only_for(ValueId value, std::string_view op) const {
-    const auto writer = uses_.writers[value];
-    if (!writer || uses_.reads[value] != 1) return std::nullopt;
+    const auto writer = uses_.only_writer(value);
+    if (!writer) return std::nullopt;
     const graph::Node& node = graph_.nodes[*writer];
     const bool is_plain = node.op == op && node.attributes.empty() && !input_of(node, "input_scale") &&
                           node.inputs.size() == (op == "fused_mul" ? 2 : 1);
@@ -277,8 +281,8 @@ class ChainJoiner {
     graph::Node& last = graph_.nodes[i];
     if (last.op != "pointwise") return std::nullopt;
     for (const graph::Port& port : last.inputs) {
-      const auto writer = uses_.writers[port.value];
-      if (port.operand == "mask" || !writer || uses_.reads[port.value] != 1) continue;
+      const auto writer = uses_.only_writer(port.value);
+      if (port.operand == "mask" || !writer) continue;
       const graph::Node& first = graph_.nodes[*writer];
       const bool is_of_shape = shapes_[port.value] == shapes_[last.outputs.front().value];
       if (first.op != "pointwise" || converts(first) || !is_of_shape) continue;
@@ -449,9 +453,9 @@ class ProductJoiner {
     std::vector<size_t> reshapes, products;
     for (const std::string_view operand : {"query", "key", "value"}) {
       const auto heads = input_of(node, operand);
-      const auto reshape = heads ? only_writer(*heads) : std::nullopt;
+      const auto reshape = heads ? uses_.only_writer(*heads) : std::nullopt;
       if (!reshape || graph_.nodes[*reshape].op != graph::kReshape) return;
-      const auto product = only_writer(graph_.nodes[*reshape].inputs.front().value);
+      const auto product = uses_.only_writer(graph_.nodes[*reshape].inputs.front().value);
       if (!product) return;
       reshapes.push_back(*reshape);
       products.push_back(*product);
@@ -479,7 +483,7 @@ class ProductJoiner {
   void join_gate(graph::Node& node) {
     std::vector<size_t> products;
     for (const std::string_view operand : {"input_1", "input_2"}) {
-      const auto product = only_writer(*input_of(node, operand));
+      const auto product = uses_.only_writer(*input_of(node, operand));
       if (!product) return;
       products.push_back(*product);
     }
@@ -488,11 +492,6 @@ class ProductJoiner {
     node.op = "silu_mul";
     node.inputs = {{"input", *whole}};
     node.attributes.clear();
-  }
-
-  // The node whose result has one reader.
-  std::optional<size_t> only_writer(ValueId value) const {
-    return uses_.reads[value] == 1 ? uses_.writers[value] : std::nullopt;
   }
 
   // One product with the columns of all, in this order; nullopt: they differ in more than their columns.
@@ -620,8 +619,8 @@ class NormJoiner {
  private:
   graph::Node* norm_before(const graph::Node& product) {
     const ValueId input = *input_of(product, "input");
-    const auto writer = uses_.writers[input];
-    if (!writer || uses_.reads[input] != 1) return nullptr;
+    const auto writer = uses_.only_writer(input);
+    if (!writer) return nullptr;
     graph::Node& norm = graph_.nodes[*writer];
     return norm.op == "skip_rms_norm" && can_join(norm, product) ? &norm : nullptr;
   }
@@ -658,8 +657,8 @@ class NormJoiner {
   // The node whose product the gate alone reads; null: there is none.
   graph::Node* product_before(const graph::Node& gate) {
     const ValueId input = *input_of(gate, "input");
-    const auto writer = uses_.writers[input];
-    if (!writer || uses_.reads[input] != 1) return nullptr;
+    const auto writer = uses_.only_writer(input);
+    if (!writer) return nullptr;
     graph::Node& product = graph_.nodes[*writer];
     const bool is_product =
         product.op == "rms_norm_linear_q4gsw" && graph::value_of(product.outputs, "output") == input;

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "common/bytes_text.h"
+#include "common/digits.h"
 #include "runtime/workshop/measure/timing.h"
 #include "runtime/workshop/model/layers.h"
 
@@ -146,12 +146,6 @@ Rate rate_of(double amount, double us, double least_us, double of_device, std::s
     rate.share = least_us / us;
   }
   return rate;
-}
-
-// With three digits that count: "0.123", "12.3", "1230".
-std::string three_digits(double number) {
-  const int before_point = number > 0 ? static_cast<int>(std::floor(std::log10(number))) + 1 : 1;
-  return fmt::format("{:.{}f}", number, std::max(3 - before_point, 0));
 }
 
 // "1.67 MB/s"; from the largest of `prefixes` on with more digits before the point: "4800 GB/s".

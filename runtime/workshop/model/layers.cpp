@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "common/digits.h"
 #include "common/json/write.h"
 #include "common/time_text.h"
 #include "runtime/engine/tensor/weight_form.h"
@@ -37,12 +37,8 @@ std::string sides_of_step(const Schedule& schedule, const Step& step, Text text)
   return fmt::format("{} -> {}", fmt::join(inputs, ", "), fmt::join(outputs, ", "));
 }
 
-// With three digits that count, whatever device it is: "0.00214", "2.14", "214", "2140".
 std::string rate(double amount, double us, double unit) {
-  if (us <= 0 || amount <= 0) return "";
-  const double number = amount / us / unit;
-  const int before_point = static_cast<int>(std::floor(std::log10(number))) + 1;
-  return fmt::format("{:.{}f}", number, std::max(3 - before_point, 0));
+  return us <= 0 || amount <= 0 ? "" : three_digits(amount / us / unit);
 }
 
 bool is_measured(const std::vector<Layer>& layers) {
