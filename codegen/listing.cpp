@@ -13,6 +13,7 @@
 #include "codegen/spec/axes.h"
 #include "codegen/spec/cost_sum.h"
 #include "codegen/spec/parse_spec.h"
+#include "common/text.h"
 #include "vocabulary/features.h"
 
 namespace qgen {
@@ -148,7 +149,7 @@ std::string explain_variant(const SpecJob& job, size_t v) {
   text += section("requires of the device", conditions_text(spec.require_device));
   text += section("rarely the best", rarely_best_text(spec.rarely_best));
   text += section("definitions", definitions_text(spec));
-  return text;
+  return wrapped_lines(text);
 }
 
 // ---- --why-not ------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace qgen {
 namespace {
 
@@ -110,16 +112,35 @@ std::string_view without_byte_order_mark(std::string_view text) {
 
 std::string printable(std::string_view text) { return printed(text, false); }
 std::string wrapped(std::string_view text, size_t indent, size_t width) {
+  constexpr auto kNone = std::string_view::npos;
   const size_t room = width > indent ? width - indent : 1;
   std::string lines;
-  while (text.size() > room) {
+  size_t first = text.find_first_not_of(' ');  // the spaces before it stay
+  while (text.size() > room && first != kNone) {
     const size_t last = text.rfind(' ', room);
-    const size_t end = last == std::string_view::npos ? text.find(' ') : last;
-    if (end == std::string_view::npos) break;
-    lines.append(text.substr(0, end)).append("\n").append(indent, ' ');
-    text.remove_prefix(end + 1);
+    const size_t space = last == kNone || last < first ? text.find(' ', first) : last;
+    if (space == kNone) break;
+    const size_t next = text.find_first_not_of(' ', space);
+    if (next == kNone) break;
+    lines.append(text.substr(0, text.find_last_not_of(' ', space) + 1)).append("\n").append(indent, ' ');
+    text.remove_prefix(next);
+    first = 0;
   }
   return lines.append(text);
+}
+
+std::string wrapped_lines(std::string_view text, size_t width) {
+  std::string wrapped_text;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    wrapped_text.append(indent, ' ').append(wrapped(line.substr(indent), indent + 4, width));
+    if (end == std::string_view::npos) break;
+    wrapped_text += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return wrapped_text;
 }
 
 std::string printable_lines(std::string_view text) { return printed(text, true); }

@@ -37,8 +37,10 @@ std::string_view without_byte_order_mark(std::string_view text);
 std::string hexadecimal(std::span<const uint8_t> bytes);
 
 // The text broken at spaces, so that lines that begin at column `indent` end by column `width`; all but the first are
-// indented. A word that is longer stands alone.
+// indented. A word that is longer stands alone. Spaces at the beginning of the text stay.
 std::string wrapped(std::string_view text, size_t indent, size_t width = 100);
+// The same for each line of a text. What follows of a line is indented by four more than its beginning.
+std::string wrapped_lines(std::string_view text, size_t width = 100);
 
 // One line that a terminal displays unchanged: tabs, line ends, and all that find_text_fault() would find are printed
 // as \t, \x1b, \u{202e}.

@@ -50,6 +50,16 @@ TEST(Wrapped, BreaksAtSpaces) {
   EXPECT_TEXT(wrapped("one twothreefour five", 4, 10), "one\n    twothreefour\n    five");
   EXPECT_EQ(wrapped("a b c d", 0, 3), "a b\nc d");
   EXPECT_EQ(wrapped("a b", 20, 10), "a\n                    b");
+  EXPECT_EQ(wrapped("one,  two", 2, 7), "one,\n  two");
+  EXPECT_EQ(wrapped("  onetwothree four", 2, 10), "  onetwothree\n  four");
+  EXPECT_EQ(wrapped("onetwothree   ", 2, 10), "onetwothree   ");
+}
+
+TEST(WrappedLines, AreIndentedByFourMore) {
+  EXPECT_EQ(wrapped_lines("", 10), "");
+  EXPECT_EQ(wrapped_lines("\n\n", 10), "\n\n");
+  EXPECT_TEXT(wrapped_lines("one two three\n  four five\n", 9), "one\n    two\n    three\n  four\n      five\n");
+  EXPECT_EQ(wrapped_lines("          ", 5), "          ");
 }
 
 }  // namespace

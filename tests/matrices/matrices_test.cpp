@@ -98,14 +98,16 @@ TEST(Matrices, ADeviceWithoutTheShapeIsToldSo) {
   profile.cooperative_matrices = {shape_of(16, 16, 16), shape_of(16, 8, 32)};
   const Selection selection = select(problem({64, 64, 64}), profile, library());
   EXPECT_TRUE(selection.ranked.empty());
-  EXPECT_TEXT(
-      explain(selection),
-      "no kernel fits matrix_product of a i8 buffer, b i8 buffer -> c i32 buffer (m = 64, n = 64, k = 64) on "
-      "\"Example GPU 1\"\n"
-      "  matrix_product.m16n16k32.unroll1 and 1 more: needs cooperative matrices 16 x 16 x 32 of i8 and i8 to i32 per "
-      "subgroup, which the device lacks\n"
-      "  matrix_product.m8n8k8.unroll1 and 1 more: needs cooperative matrices 8 x 8 x 8 of i8 and i8 to i32 per "
-      "subgroup, which the device lacks\n");
+  EXPECT_TEXT(explain(selection),
+              "no kernel fits matrix_product of a i8 buffer, b i8 buffer -> c i32 buffer (m = 64, n = 64, "
+              "k =\n"
+              "    64) on \"Example GPU 1\"\n"
+              "  matrix_product.m16n16k32.unroll1 and 1 more: needs cooperative matrices 16 x 16 x 32 of "
+              "i8 and\n"
+              "      i8 to i32 per subgroup, which the device lacks\n"
+              "  matrix_product.m8n8k8.unroll1 and 1 more: needs cooperative matrices 8 x 8 x 8 of i8 and "
+              "i8 to\n"
+              "      i32 per subgroup, which the device lacks\n");
 }
 
 TEST(Matrices, ADeviceWithOneOfTheShapesTakesThatRow) {

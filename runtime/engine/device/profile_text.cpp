@@ -3,6 +3,7 @@
 //
 // A profile's two printed forms. Both visit the profile once, in the struct's order.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "common/json/write.h"
+#include "common/text.h"
 #include "common/time_text.h"
 #include "runtime/engine/device/device_profile.h"
 #include "runtime/engine/device/quirks.h"
@@ -57,7 +59,9 @@ class Listing {
  public:
   template <typename... Args>
   void row(std::string_view label, fmt::format_string<Args...> value, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), "  {:<22} {}\n", label, fmt::format(value, std::forward<Args>(args)...));
+    constexpr size_t kIndent = 25;
+    fmt::format_to(std::back_inserter(text_), "  {:<22} {}\n", label,
+                   wrapped(fmt::format(value, std::forward<Args>(args)...), kIndent));
   }
   void matrices(std::string_view label, const std::vector<CooperativeMatrixShape>& shapes,
                 const std::vector<MatrixRate>& rates) {
@@ -69,18 +73,7 @@ class Listing {
     }
   }
   void words(std::string_view label, const std::vector<std::string_view>& words) {
-    constexpr size_t kColumns = 96;
-    std::string line;
-    for (const std::string_view word : words) {
-      if (!line.empty() && line.size() + word.size() > kColumns) {
-        row(label, "{}", line);
-        label = "";
-        line.clear();
-      }
-      line += line.empty() ? "" : " ";
-      line += word;
-    }
-    row(label, "{}", line.empty() ? "none" : line);
+    row(label, "{}", words.empty() ? "none" : fmt::format("{}", fmt::join(words, " ")));
   }
   std::string take() { return std::move(text_); }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/text.h"
 #include "common/time_text.h"
 #include "runtime/engine/selector/select.h"
 
@@ -34,7 +35,7 @@ std::vector<Group> groups_of(const std::vector<Rejection>& rejected) {
 
 std::string line_of(const Group& group) {
   const std::string more = group.count > 1 ? fmt::format(" and {} more", group.count - 1) : "";
-  return fmt::format("  {}{}: {}\n", group.first->id, more, group.first->reason);
+  return wrapped_lines(fmt::format("  {}{}: {}\n", group.first->id, more, group.first->reason));
 }
 
 std::string cost_text(const Choice& choice) {
@@ -78,15 +79,15 @@ std::string explain(const Selection& selection, const ExplainOptions& options) {
   const size_t max_lines = options.has_all ? std::numeric_limits<size_t>::max() : options.max_lines;
   std::string text;
   if (selection.ranked.empty()) {
-    text = fmt::format("no kernel fits {}\n", selection.question);
+    text = wrapped_lines(fmt::format("no kernel fits {}\n", selection.question));
   } else {
-    text = fmt::format("{}\n{}", selection.question, ranking_text(selection.ranked, max_lines));
-    for (const std::string& note : selection.notes) text += fmt::format("  note: {}\n", note);
+    text = wrapped_lines(selection.question + "\n") + ranking_text(selection.ranked, max_lines);
+    for (const std::string& note : selection.notes) text += wrapped_lines(fmt::format("  note: {}\n", note));
     if (!selection.rejected.empty()) text += "not these:\n";
   }
   text += refusals_text(selection, max_lines, options.has_all);
-  if (!selection.hint.empty()) text += fmt::format("  hint: {}\n", selection.hint);
-  if (options.has_all) text += fmt::format("the problem's fields: {}\n", selection.fields);
+  if (!selection.hint.empty()) text += wrapped_lines(fmt::format("  hint: {}\n", selection.hint));
+  if (options.has_all) text += wrapped_lines(fmt::format("the problem's fields: {}\n", selection.fields));
   return text;
 }
 

@@ -122,9 +122,9 @@ std::string to_json(const CaseReport& report) {
 std::string to_text(const RunReport& report) {
   std::string text = fmt::format("{} on \"{}\"\n", report.kernel, report.device);
   for (const OutputTensor& made : report.made) {
-    text +=
-        fmt::format("  {}  {} {}  {}{}\n", made.name, qgen::name(made.tensor.dtype), qgen::to_text(made.tensor.shape),
-                    values_of(made.tensor), made.file.empty() ? "" : fmt::format("  -> {}", printable(made.file)));
+    text += wrapped_lines(fmt::format("  {}  {} {}  {}{}\n", made.name, qgen::name(made.tensor.dtype),
+                                      qgen::to_text(made.tensor.shape), values_of(made.tensor),
+                                      made.file.empty() ? "" : fmt::format("  -> {}", printable(made.file))));
   }
   return text;
 }
@@ -151,8 +151,8 @@ std::string clock_text(const measure::ClockLevel& clock) {
 }
 
 std::string to_text(const TimeReport& report) {
-  std::string text = fmt::format("{}\n{:>10}  {:>19}  {:>7}  {:>7}  kernel\n", report.question, "us", "10 % .. 90 %",
-                                 "GB/s", "of copy");
+  std::string text = wrapped_lines(report.question + "\n");
+  text += fmt::format("{:>10}  {:>19}  {:>7}  {:>7}  kernel\n", "us", "10 % .. 90 %", "GB/s", "of copy");
   for (const TimedKernel& kernel : report.kernels) {
     const measure::Spread& us = kernel.device_us;
     const double share = us.median > 0 ? 100 * report.copy_us.median / us.median : 0;

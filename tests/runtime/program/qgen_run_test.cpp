@@ -29,6 +29,9 @@ Arguments with(Arguments arguments, const Arguments& more) {
   return arguments;
 }
 
+// Sentences in one line each, as they were before they were broken at 100 columns.
+std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex("\n {4,}"), " "); }
+
 TEST_F(RuntimeProgram, PrintsWhatWasMade) {
   const Answer few = qgen_run(with(kRelu, {"--shape", "input=2x2:i8=7"}));
   EXPECT_EQ(few.code, 0) << few.err;
@@ -48,7 +51,7 @@ TEST_F(RuntimeProgram, ExplainsForADeviceThatIsNotThere) {
   const std::string file = source_folder() + "/devices/adreno-740.yaml";
   const Answer answer = qgen_run(with(kRelu, {"--shape", "input=64x64:i8", "--explain", "--device-file", file}));
   EXPECT_EQ(answer.code, 0) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("on \"Adreno (TM) 740\""));
+  EXPECT_THAT(unwrapped(answer.out), HasSubstr("on \"Adreno (TM) 740\""));
   const Answer missing = qgen_run(with(kRelu, {"--shape", "input=64x64:i8", "--explain", "--device-file", "no.yaml"}));
   EXPECT_EQ(missing.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("no.yaml"));
@@ -194,8 +197,8 @@ TEST_F(RuntimeProgram, ExplainsInTheCallersWords) {
   const Arguments asked = with(kRelu, {"--shape", "input=2x3:i8", "--layout", "output=packed_4w"});
   const Answer plain = qgen_run(with(asked, {"--explain"}));
   EXPECT_EQ(plain.code, 0) << plain.err;
-  EXPECT_THAT(plain.out, StartsWith("q8ta_relu of input i8 [2, 3] -> output i8 packed_4w [2, 3] with input_scale 1, "
-                                    "output_scale 1 on \""));
+  EXPECT_THAT(unwrapped(plain.out), StartsWith("q8ta_relu of input i8 [2, 3] -> output i8 packed_4w [2, 3] with "
+                                               "input_scale 1, output_scale 1 on \""));
   EXPECT_THAT(plain.out, Not(HasSubstr("the problem's fields")));
   EXPECT_THAT(plain.out, HasSubstr(" more accept other dtypes or layouts)\n"));
   const Answer all = qgen_run(with(asked, {"--explain=all"}));
@@ -221,8 +224,8 @@ TEST_F(RuntimeProgram, AsksTheDeviceBeforeItMakesUpInputs) {
 TEST_F(RuntimeProgram, ExplainsAKernelThatIsNotThereOnRequest) {
   const Answer answer = qgen_run(with(kRelu, {"--shape", "input=4:i8", "--kernel", "nope", "--explain"}));
   EXPECT_EQ(answer.code, 2);
-  EXPECT_THAT(answer.out, StartsWith("no kernel fits q8ta_relu of input i8 [4] -> output i8 [4] with input_scale 1, "
-                                     "output_scale 1 on \""));
+  EXPECT_THAT(unwrapped(answer.out), StartsWith("no kernel fits q8ta_relu of input i8 [4] -> output i8 [4] with "
+                                                "input_scale 1, output_scale 1 on \""));
   EXPECT_THAT(answer.err, StartsWith("qgen-run: 'nope' is no kernel or recipe of 'q8ta_unary'\n  hint: possible are "));
   EXPECT_THAT(answer.err, HasSubstr(" more\n"));
 }
@@ -252,7 +255,7 @@ TEST_F(RuntimeProgram, ExplainsByWhatItMeasured) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Answer answer = qgen_run(with(kRelu, arguments));
     EXPECT_EQ(answer.code, 0) << answer.err;
-    return answer.out;
+    return unwrapped(answer.out);
   };
   const std::string ranking = " on \"[^\n]*\n   1  [0-9.e]+ us measured \\([^)]* estimated\\) +q8ta_unary[^\n]*\n";
   EXPECT_THAT(explained({}), ::testing::ContainsRegex(ranking + "   2  [^\n]* us estimated +q8ta_unary"));
