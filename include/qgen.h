@@ -330,6 +330,27 @@ QGEN_API qgen_code qgen_generator_end(qgen_generator* generator, size_t sequence
 QGEN_API qgen_code qgen_generator_next(qgen_generator* generator, uint32_t top_k, double temperature, uint64_t seed,
                                        int32_t* tokens, qgen_error** error);
 
+/* What qgen_generator_generate() makes, and what it calls. */
+typedef struct qgen_generation {
+  size_t most_tokens;        /* of each sequence, without the prompt; 1 at least */
+  const int32_t* end_tokens; /* a sequence ends with one of these; may be null */
+  size_t end_token_count;
+  uint32_t top_k;     /* these three as in qgen_generator_next() */
+  double temperature; /* 0: 1 */
+  uint64_t seed;
+  size_t prompt_rows; /* tokens of a prompt in one run; 0: all */
+  /* Gets each token when it is there. 0 ends the sequence. It must not use the generator. May be null. */
+  int (*on_token)(void* data, size_t sequence, int32_t token);
+  void* data; /* for on_token */
+} qgen_generation;
+/* Starts anew, feeds the prompts, of counts[i] tokens each, one after the other, and generates up to most_tokens tokens of
+   each sequence. While the caller has a token, the device computes the next one. `tokens`: most_tokens for each sequence,
+   of which the first generated[i] are written; either may be null. Errors: those of qgen_generator_feed(), and a cache
+   or a pool that is too small for the tokens. */
+QGEN_API qgen_code qgen_generator_generate(qgen_generator* generator, const qgen_generation* generation,
+                                           const int32_t* prompts, const size_t* counts, size_t sequences,
+                                           int32_t* tokens, size_t* generated, qgen_error** error);
+
 /* ---- measured times --------------------------------------------------------------------------------------------- */
 
 /* Chooses by the times in a store of qgen-tune from now on. `path`: "" is the store of this user. A store that is not

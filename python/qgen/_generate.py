@@ -3,18 +3,24 @@
 """Tokens of language models, whose caches stay on the device."""
 from __future__ import annotations
 
-from ctypes import byref, c_int32, c_size_t, c_void_p
-from typing import TYPE_CHECKING, Collection, Iterator, Sequence
+from ctypes import Array, byref, c_int32, c_size_t, c_void_p
+from typing import TYPE_CHECKING, Callable, Collection, Iterator, Sequence
 
 from ._device import Device, opened
 from ._handle import Handle
-from ._library import lib, path_bytes
+from ._library import ON_TOKEN, Generation, lib, path_bytes
 
 if TYPE_CHECKING:
     from ._types import Path
 
 
 _CACHES = ("model", "int8", "paged", "paged_int8")  # in the order of qgen_cache
+
+
+def _flat(tokens: Sequence[Sequence[int]]) -> tuple[Array[c_int32], Array[c_size_t]]:
+    """The tokens of all sequences, one sequence after the other, and the number of each."""
+    everything = [token for sequence in tokens for token in sequence]
+    return (c_int32 * len(everything))(*everything), (c_size_t * len(tokens))(*map(len, tokens))
 
 
 class Generator(Handle):
@@ -55,9 +61,7 @@ class Generator(Handle):
 
     def feed(self, tokens: Sequence[Sequence[int]]) -> None:
         """Runs the model on further tokens of each sequence. Their numbers may differ in the first call after start()."""
-        everything = [token for sequence in tokens for token in sequence]
-        lib.generator_feed(self, (c_int32 * len(everything))(*everything),
-                           (c_size_t * len(tokens))(*map(len, tokens)), len(tokens))
+        lib.generator_feed(self, *_flat(tokens), len(tokens))
 
     def end(self, sequence: int) -> None:
         """The sequence has ended: with paged caches, it gives its blocks to the other ones. Runs compute no tokens of it any
@@ -72,20 +76,28 @@ class Generator(Handle):
         return list(tokens)
 
     def generate(self, prompts: Sequence[Sequence[int]], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
-                 temperature: float = 1.0, seed: int = 0) -> list[list[int]]:
-        """The new tokens of each sequence: at most `max_tokens`, up to a token of `end`."""
-        said: list[list[int]] = [[] for _ in prompts]
-        self.start(len(prompts))
-        self.feed(prompts)
-        for i in range(max_tokens):
-            tokens = self.next(top_k, temperature, seed)
-            for sequence, token in zip(said, tokens):
-                if not (sequence and sequence[-1] in end): sequence.append(token)
-            if i + 1 == max_tokens or all(sequence[-1] in end for sequence in said): break
-            for ended, sequence in enumerate(said):
-                if sequence[-1] in end: self.end(ended)
-            self.feed([[token] for token in tokens])
-        return said
+                 temperature: float = 1.0, seed: int = 0,
+                 on_token: Callable[[int, int], object] | None = None) -> list[list[int]]:
+        """The new tokens of each sequence: at most `max_tokens`, up to a token of `end`. The most likely tokens with a
+        `top_k` of 1, else tokens drawn as by next(). `on_token(sequence, token)` gets each token when it is there; if it
+        returns False, the sequence ends. It must not use the generator."""
+        raised: list[BaseException] = []
+
+        def called(_: object, sequence: int, token: int) -> int:
+            try:
+                return int(not raised and on_token is not None and on_token(sequence, token) is not False)
+            except BaseException as error:  # no exception passes through C
+                raised.append(error)
+                return 0
+
+        count, ends = len(prompts), (c_int32 * len(end))(*end)
+        generation = Generation(max_tokens, ends, len(ends), top_k, temperature, seed, 0,
+                                ON_TOKEN(called) if on_token else ON_TOKEN(0), None)
+        said, lengths = (c_int32 * (count * max_tokens))(), (c_size_t * count)()
+        lib.generator_generate(self, byref(generation), *_flat(prompts), count, said, lengths)
+        self._sequences = count
+        if raised: raise raised[0]
+        return [list(said[i * max_tokens:i * max_tokens + lengths[i]]) for i in range(count)]
 
     def stream(self, prompt: Sequence[int], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
                temperature: float = 1.0, seed: int = 0) -> Iterator[int]:

@@ -59,6 +59,15 @@ class KernelInfo(ctypes.Structure):
                 ("problem_binding", c_int32), ("subgroup_size", c_uint32)]
 
 
+ON_TOKEN = ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t, c_int32)
+
+
+class Generation(ctypes.Structure):
+    _fields_ = [("most_tokens", c_size_t), ("end_tokens", POINTER(c_int32)), ("end_token_count", c_size_t),
+                ("top_k", c_uint32), ("temperature", c_double), ("seed", c_uint64), ("prompt_rows", c_size_t),
+                ("on_token", ON_TOKEN), ("data", c_void_p)]
+
+
 _SIZES = [c_size_t, POINTER(c_int64)]
 # The arguments ahead of `qgen_error** error`, for functions that can fail.
 _CAN_FAIL: dict[str, list[Any]] = {
@@ -91,6 +100,8 @@ _CAN_FAIL: dict[str, list[Any]] = {
     "generator_start": [c_void_p, c_size_t],
     "generator_feed": [c_void_p, POINTER(c_int32), POINTER(c_size_t), c_size_t],
     "generator_end": [c_void_p, c_size_t],
+    "generator_generate": [c_void_p, POINTER(Generation), POINTER(c_int32), POINTER(c_size_t), c_size_t,
+                           POINTER(c_int32), POINTER(c_size_t)],
     "generator_next": [c_void_p, c_uint32, c_double, c_uint64, POINTER(c_int32)],
 }
 # Arguments and results of the others.

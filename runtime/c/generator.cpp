@@ -40,13 +40,31 @@ Done load_generator(qgen_device& device, const char* path, const graph::Generato
   return give(generator, qgen_generator{device.on, *std::move(made)});
 }
 
-Done feed(graph::Generator& generator, const int32_t* tokens, const size_t* counts, size_t sequences) {
+graph::TokenLists lists_of(const int32_t* tokens, const size_t* counts, size_t sequences) {
   graph::TokenLists lists;
   for (size_t i = 0; i < sequences; ++i) {
     lists.emplace_back(tokens, tokens + counts[i]);
     tokens += counts[i];
   }
-  return generator.feed(lists);
+  return lists;
+}
+
+graph::GenerateOptions options_of(const qgen_generation& generation) {
+  graph::GenerateOptions options{.most_tokens = generation.most_tokens,
+                                 .sampling = {.top_k = generation.top_k,
+                                              .temperature = generation.temperature == 0 ? 1 : generation.temperature,
+                                              .seed = generation.seed},
+                                 .prompt_rows = generation.prompt_rows};
+  if (generation.end_tokens)
+    options.end_tokens.assign(generation.end_tokens, generation.end_tokens + generation.end_token_count);
+  return options;
+}
+
+graph::OnToken on_token_of(const qgen_generation& generation) {
+  if (!generation.on_token) return {};
+  return [&generation](size_t sequence, int32_t token) {
+    return generation.on_token(generation.data, sequence, token) != 0;
+  };
 }
 
 }  // namespace
@@ -101,7 +119,7 @@ qgen_code qgen_generator_feed(qgen_generator* generator, const int32_t* tokens, 
                               qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!generator || !tokens || !counts) return is_null(!generator ? "generator" : !tokens ? "tokens" : "counts");
-    return feed(*generator->generator, tokens, counts, sequences);
+    return generator->generator->feed(lists_of(tokens, counts, sequences));
   });
 }
 
@@ -119,6 +137,25 @@ qgen_code qgen_generator_next(qgen_generator* generator, uint32_t top_k, double 
     const auto next = generator->generator->next({.top_k = top_k, .temperature = temperature, .seed = seed});
     if (!next) return next.error();
     std::copy(next->begin(), next->end(), tokens);
+    return std::monostate{};
+  });
+}
+
+qgen_code qgen_generator_generate(qgen_generator* generator, const qgen_generation* generation, const int32_t* prompts,
+                                  const size_t* counts, size_t sequences, int32_t* tokens, size_t* generated,
+                                  qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!generator || !generation) return is_null(generator ? "generation" : "generator");
+    if (!prompts || !counts) return is_null(prompts ? "counts" : "prompts");
+    if (generation->most_tokens == 0) return refused("most_tokens is 0", "1 at least");
+    const auto said = generator->generator->generate(lists_of(prompts, counts, sequences), options_of(*generation),
+                                                     on_token_of(*generation));
+    if (!said) return said.error();
+    for (size_t i = 0; i < sequences; ++i) {
+      const std::vector<int32_t>& of_sequence = said->tokens[i];
+      if (tokens) std::ranges::copy(of_sequence, tokens + i * generation->most_tokens);
+      if (generated) generated[i] = of_sequence.size();
+    }
     return std::monostate{};
   });
 }

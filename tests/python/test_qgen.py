@@ -248,6 +248,25 @@ class TestGenerator(unittest.TestCase):
         drawn = list(generator.stream(self.PROMPTS[0], max_tokens=6, top_k=8, temperature=2, seed=7))
         self.assertEqual(generator.generate(self.PROMPTS[:1], 6, top_k=8, temperature=2, seed=7), [drawn])
 
+    def test_tokens_while_they_come(self):
+        generator, heard = qgen.Generator(self.FILE, capacity=10), []
+
+        def hear(sequence, token):
+            heard.append((sequence, token))
+            return (sequence, token) != (1, 50)
+
+        self.assertEqual(generator.generate(self.PROMPTS, max_tokens=6, on_token=hear), [self.TOKENS[0], [40, 50]])
+        self.assertEqual([token for sequence, token in heard if sequence == 0], self.TOKENS[0])
+        self.assertEqual([token for sequence, token in heard if sequence == 1], [40, 50])
+
+        def fail(sequence, token): raise KeyError(token)
+
+        with self.assertRaises(KeyError) as caught: generator.generate(self.PROMPTS, on_token=fail, max_tokens=6)
+        self.assertEqual(caught.exception.args, (13,))
+        self.assertEqual(generator.generate([[1, 2, 3, 4, 5]], max_tokens=6), self.TOKENS[:1])
+        with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate(self.PROMPTS, max_tokens=0)
+        self.assertEqual(caught.exception.message, "most_tokens is 0")
+
     def test_an_int8_cache(self):
         generator = qgen.Generator(self.FILE, capacity=10, cache="int8")
         tokens = generator.generate(self.PROMPTS, max_tokens=6)
@@ -260,8 +279,8 @@ class TestGenerator(unittest.TestCase):
         generator = qgen.Generator(self.FILE, capacity=10, cache="paged", block_size=4, blocks=5)
         self.assertEqual(generator.generate(self.PROMPTS, max_tokens=6), self.TOKENS)
         with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate(self.PROMPTS, max_tokens=8)
-        self.assertEqual(caught.exception.message, "the cache is full: it has room for 10 tokens, and sequence 0 has 10 and "
-                         "gets 1 more")
+        self.assertEqual(caught.exception.message, "the cache is too small: a prompt of 5 tokens and 8 new ones need room for "
+                         "12 tokens, and it has room for 10")
         generator = qgen.Generator(self.FILE, capacity=10, cache="paged", block_size=4, blocks=4)
         with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate(self.PROMPTS, max_tokens=6)
         self.assertEqual(caught.exception.message, "the pool has 4 blocks of 4 tokens, and the sequences need 5 blocks")
@@ -281,6 +300,8 @@ class TestGenerator(unittest.TestCase):
         generator = qgen.Generator(self.FILE, capacity=6)
         with self.assertRaises(qgen.InvalidArgument) as caught:
             generator.generate(self.PROMPTS[:1], max_tokens=6)
+        self.assertIn("the cache is too small", caught.exception.message)
+        with self.assertRaises(qgen.InvalidArgument) as caught: list(generator.stream(self.PROMPTS[0], max_tokens=6))
         self.assertIn("the cache is full", caught.exception.message)
 
     def test_a_file_is_named_once(self):
