@@ -295,9 +295,13 @@ function(qgen_add_kernel_test name folder)
     foreach(label IN LISTS labels)
       string(TOUPPER ${label} prefix)
       set(shards ${QGEN_${prefix}_SHARDS})
+      set(with "")
+      if(label STREQUAL "sampled")
+        set(with ${QGEN_${driver}_SAMPLE})
+      endif()
       foreach(shard RANGE 1 ${shards})
         qgen_register_kernel_entry(${name}.${driver}.${label}.${shard}of${shards} ${name} ${driver} ${label}
-          ENVIRONMENT "QGEN_TEST_SHARD=${shard}/${shards}"
+          ENVIRONMENT "QGEN_TEST_SHARD=${shard}/${shards}" ${with}
           COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
         if(label STREQUAL "sampled" AND driver STREQUAL last_driver)
           list(APPEND on_last ${name}.${driver}.${label}.${shard}of${shards})
