@@ -30,9 +30,10 @@ struct TunedRow {
   bool is_final = false;        // of the newest final round of the problem, in which the best met
   uint32_t samples = 0;         // the number of samples whose median is `us`; 0: not known, 1: a first look
   // How fast the device was while this was measured, as a part of its best in that tuning, with three digits. 1: within
-  // 3 % of it, or not known.
+  // 3 % of it, or not known. Less: the row is marked, and its time is too long.
   double clock = 1;
 
+  bool is_marked() const { return clock < 1; }
   friend bool operator==(const TunedRow&, const TunedRow&) = default;
 };
 

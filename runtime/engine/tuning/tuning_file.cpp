@@ -176,59 +176,104 @@ std::string to_yaml(const TuningFile& file) {
 
 namespace {
 
-// When a problem's final was, and the best that it found, of a cache each.
-using Finals = std::map<std::pair<std::string_view, bool>, std::pair<std::string_view, double>>;
-Finals finals_of(std::span<const TunedRow> rows) {
+// The final round of a problem and a cache, as one file has it.
+struct Final {
+  std::vector<TunedRow*> rows;  // by kernel
+  bool is_marked = false;       // a row of it is
+  std::string_view date;        // of the newest row
+  double us = kMostUs;          // of the fastest
+};
+using Finals = std::map<std::pair<std::string_view, bool>, Final>;
+
+// What orders rows of one kernel that are equally good.
+auto content_of(const TunedRow& row) {
+  return std::tie(row.us, row.low_us, row.high_us, row.digest, row.samples, row.clock, row.statistics);
+}
+
+Finals finals_of(std::span<TunedRow> rows) {
   Finals finals;
-  for (const TunedRow& row : rows) {
+  for (TunedRow& row : rows) {
     if (!row.is_final) continue;
-    const auto [known, is_new] = finals.try_emplace({row.problem, row.is_cold}, row.date, row.us);
-    if (is_new) continue;
-    auto& [date, us] = known->second;
-    date = std::max(date, std::string_view(row.date));
-    us = std::min(us, row.us);
+    Final& final = finals[{row.problem, row.is_cold}];
+    final.rows.push_back(&row);
+    final.is_marked |= row.is_marked();
+    final.date = std::max(final.date, std::string_view(row.date));
+    final.us = std::min(final.us, row.us);
+  }
+  for (auto& [key, final] : finals) {
+    std::ranges::sort(final.rows, [](const TunedRow* a, const TunedRow* b) {
+      return std::tuple(std::string_view(a->kernel), content_of(*a)) <
+             std::tuple(std::string_view(b->kernel), content_of(*b));
+    });
   }
   return finals;
 }
 
-// If both files have a final round of a problem, the newer one counts, or of the same day the faster one. The rows of
-// the other become rows of an ordinary round.
-void leave_newest_final(std::vector<TunedRow>& a, std::vector<TunedRow>& b) {
-  const Finals of_a = finals_of(a), of_b = finals_of(b);
-  const auto demote = [](std::vector<TunedRow>& rows, const Finals& own, const Finals& other, bool wins_ties) {
-    std::vector<bool> is_demoted(rows.size(), false);  // `own` views the rows: they change when all are judged
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const auto key = std::pair(std::string_view(rows[i].problem), rows[i].is_cold);
-      const auto rival = other.find(key);
-      if (!rows[i].is_final || rival == other.end()) continue;
-      const auto& [date, us] = own.at(key);
-      const auto& [rival_date, rival_us] = rival->second;
-      is_demoted[i] = std::tuple(rival_date, us) > std::tuple(date, rival_us) ||
-                      (rival_date == date && us == rival_us && !wins_ties);
+// One without marks first, then the newer one, of one day the faster one. The rest makes the order one of contents.
+bool is_better(const Final& a, const Final& b) {
+  if (a.is_marked != b.is_marked) return b.is_marked;
+  if (a.date != b.date) return a.date > b.date;
+  if (a.us != b.us) return a.us < b.us;
+  return std::ranges::lexicographical_compare(a.rows, b.rows, [](const TunedRow* x, const TunedRow* y) {
+    return std::tuple(std::string_view(x->kernel), content_of(*x)) <
+           std::tuple(std::string_view(y->kernel), content_of(*y));
+  });
+}
+
+// If several files have a final round of a problem, the best one counts. The rows of the others become rows of an
+// ordinary round.
+void leave_best_final(std::vector<std::vector<TunedRow>>& all) {
+  std::vector<Finals> finals;
+  for (std::vector<TunedRow>& rows : all) finals.push_back(finals_of(rows));
+  std::map<std::pair<std::string_view, bool>, const Final*> best;
+  for (const Finals& of_file : finals) {
+    for (const auto& [key, final] : of_file) {
+      const auto [known, is_new] = best.try_emplace(key, &final);
+      if (!is_new && is_better(final, *known->second)) known->second = &final;
     }
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (is_demoted[i]) rows[i].is_final = false;
+  }
+  std::vector<TunedRow*> demoted;  // rows change when all are compared
+  for (const Finals& of_file : finals) {
+    for (const auto& [key, final] : of_file) {
+      if (is_better(*best.at(key), final)) demoted.insert(demoted.end(), final.rows.begin(), final.rows.end());
     }
+  }
+  for (TunedRow* row : demoted) row->is_final = false;
+}
+
+auto what_of(const TunedRow& row) { return std::tie(row.problem, row.kernel, row.is_cold); }
+
+// The row that counts, of rows of one kernel and problem. A kernel that changed has the version of its newest row.
+TunedRow best_of(std::span<TunedRow> rows) {
+  const auto is_newer = [](const TunedRow& a, const TunedRow& b) {
+    return std::tie(b.date, a.us, a.digest) < std::tie(a.date, b.us, b.digest);
   };
-  demote(a, of_a, of_b, true);
-  demote(b, of_b, of_a, false);
+  const uint64_t digest = std::min_element(rows.begin(), rows.end(), is_newer)->digest;
+  const auto end = std::partition(rows.begin(), rows.end(), [&](const TunedRow& row) { return row.digest == digest; });
+  return std::move(*std::min_element(rows.begin(), end, [](const TunedRow& a, const TunedRow& b) {
+    const auto flags_of = [](const TunedRow& row) { return std::pair(!row.is_final, row.is_marked()); };
+    return std::tuple(flags_of(a), std::string_view(b.date), content_of(a)) <
+           std::tuple(flags_of(b), std::string_view(a.date), content_of(b));
+  }));
 }
 
 }  // namespace
 
-std::vector<TunedRow> merged(std::vector<TunedRow> a, std::vector<TunedRow> b) {
-  leave_newest_final(a, b);
-  std::ranges::move(b, std::back_inserter(a));
-  const auto what = [](const TunedRow& row) { return std::tie(row.problem, row.kernel, row.is_cold); };
-  std::ranges::sort(a, [&](const TunedRow& left, const TunedRow& right) {
-    const bool left_is_later = !left.is_final, right_is_later = !right.is_final;
-    return std::tuple(what(left), std::tie(left_is_later, right.date), left.us) <
-           std::tuple(what(right), std::tie(right_is_later, left.date), right.us);
-  });
-  const auto is_same = [&](const TunedRow& left, const TunedRow& right) { return what(left) == what(right); };
-  a.erase(std::unique(a.begin(), a.end(), is_same), a.end());
-  std::ranges::sort(a, {}, [](const TunedRow& row) { return order_of(row); });
-  return a;
+std::vector<TunedRow> merged(std::vector<std::vector<TunedRow>> all) {
+  leave_best_final(all);
+  std::vector<TunedRow> rows;
+  for (std::vector<TunedRow>& some : all) std::ranges::move(some, std::back_inserter(rows));
+  std::ranges::sort(rows, {}, what_of);
+  std::vector<TunedRow> best;
+  for (auto begin = rows.begin(); begin != rows.end();) {
+    const auto end =
+        std::find_if(begin, rows.end(), [&](const TunedRow& row) { return what_of(row) != what_of(*begin); });
+    const bool is_one = end - begin == 1;
+    best.push_back(is_one ? std::move(*begin) : best_of({begin, end}));
+    begin = end;
+  }
+  sort_rows(best);
+  return best;
 }
 
 }  // namespace qgen::tuning

@@ -50,8 +50,9 @@ Expected<DeviceProfile> load_tuning_device(const std::string& path);
 // As read_tuning_file() reads it.
 std::string to_yaml(const TuningFile& file);
 
-// The rows of both; of a problem, kernel and cache that both have, the newer, and of one day the faster. Of two finals
-// of one problem the newer is the final.
-std::vector<TunedRow> merged(std::vector<TunedRow> a, std::vector<TunedRow> b);
+// The rows of all files, whatever their order. Of a problem, kernel and cache that several have, one without a mark
+// counts, then the newer, of one day the faster. Of several finals of one problem, one without marks is the final, then
+// the newer.
+std::vector<TunedRow> merged(std::vector<std::vector<TunedRow>> all);
 
 }  // namespace qgen::tuning

@@ -148,10 +148,15 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   CLI::App* imported = command("import", "add tuning files to the store", Command::import);
   imported->add_option("FILE", arguments.files, "tuning files")->required()->type_name("");
   CLI::App* merge =
-      command("merge", "merge tuning files of one device, the newer of equal rows; or results of many devices (--out)",
+      command("merge",
+              "merge tuning files of one device and driver, the newer of equal rows; or results of many devices "
+              "(--out). Into a folder: of any devices and drivers",
               Command::merge);
   merge->add_option("FILE", arguments.files, "tuning files, or results")->required()->type_name("");
-  merge->add_option("-o,--output", arguments.output, "default: standard output")->type_name("FILE");
+  merge
+      ->add_option("-o,--output", arguments.output,
+                   "a file; or a folder, which gets a file for each device model and driver; default: standard output")
+      ->type_name("FILE");
   merge
       ->add_option("--decisions", arguments.decisions,
                    "of results: write, for each row, how many answers there are and how many were left out")

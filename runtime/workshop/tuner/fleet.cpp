@@ -50,6 +50,7 @@ struct Answer {
   uint32_t problem = 0, kernel = 0;
   uint32_t device = 0;
   bool is_drifted = false;
+  double clock = 1;   // as TunedRow's, or less, by how much slower the device became
   double factor = 1;  // of its times
   const TunedRow* row = nullptr;
 
@@ -151,18 +152,22 @@ void Fleet::take_answers() {
     const TuningFile& file = results_[i].file;
     Answer answer{.device = devices.place_of(uuids[i])};
     const std::string* last = nullptr;
-    bool has_drifted = false;
+    double clock = 1;  // in this problem
+    bool has_base = false;
     for (const TunedRow& row : file.rows) {
       if (!last || *last != row.problem) {
         last = &row.problem;
         answer.problem = problems.place_of(row.problem);
         const auto known = file.base_us.find(row.problem);
         std::vector<double> base = known == file.base_us.end() ? std::vector<double>() : known->second;
-        has_drifted = base.empty() || drift_of(base) > kDrift;
+        has_base = !base.empty();
+        const double drift = drift_of(base);
+        clock = drift > kDrift ? std::max(std::round(1000 / (1 + drift)), 1.0) / 1000 : 1;
         answer.factor = base.empty() ? 1 : of_fleet / median_of(base);
       }
       answer.kernel = kernels.place_of(row.kernel);
-      answer.is_drifted = has_drifted || row.clock < 1;
+      answer.clock = std::min(clock, row.clock);
+      answer.is_drifted = answer.clock < 1 || !has_base;
       answer.row = &row;
       answers_.push_back(answer);
     }
@@ -262,7 +267,7 @@ void Fleet::add_row(std::span<Answer> answers) {
     samples += answer->row->samples;
     row.date = std::max(row.date, answer->row->date);
     row.statistics = std::max(row.statistics, answer->row->statistics);
-    if (decision.is_marked) row.clock = std::min(row.clock, answer->row->clock);
+    if (decision.is_marked) row.clock = std::min(row.clock, answer->clock);
   }
   const auto [least, most] = std::ranges::minmax(us);
   decision.spread = most / least - 1;
@@ -316,12 +321,16 @@ FleetTable Fleet::merge() {
 
 FleetTable merged_fleet(std::vector<FleetResult> results) { return Fleet(std::move(results)).merge(); }
 
-std::string to_text(const std::vector<FleetDecision>& decisions) {
-  std::string text = "problem\tkernel\tcache\tanswers\tdrifted\tlied\tmarked\tspread_percent\n";
+std::string decisions_head() {
+  return "device\tproblem\tkernel\tcache\tanswers\tdrifted\tlied\tmarked\tspread_percent\n";
+}
+
+std::string to_text(std::string_view device, const std::vector<FleetDecision>& decisions) {
+  std::string text;
   for (const FleetDecision& row : decisions) {
-    fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.2f}\n", row.problem, row.kernel,
-                   row.is_cold ? "cold" : "warm", row.answers, row.drifted, row.lied, row.is_marked ? "yes" : "no",
-                   100 * row.spread);
+    fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.2f}\n", device, row.problem,
+                   row.kernel, row.is_cold ? "cold" : "warm", row.answers, row.drifted, row.lied,
+                   row.is_marked ? "yes" : "no", 100 * row.spread);
   }
   return text;
 }

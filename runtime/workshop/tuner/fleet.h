@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/engine/tuning/tuning_file.h"
@@ -57,7 +58,8 @@ constexpr size_t kLeastCompared = 5;
 // `results` are of one device model and driver, one at least. The rows' problems must have base times.
 FleetTable merged_fleet(std::vector<FleetResult> results);
 
-// As tab-separated values, with a head.
-std::string to_text(const std::vector<FleetDecision>& decisions);
+// As tab-separated values, whose first column is the device. The head is a line of its own.
+std::string decisions_head();
+std::string to_text(std::string_view device, const std::vector<FleetDecision>& decisions);
 
 }  // namespace qgen::tuner

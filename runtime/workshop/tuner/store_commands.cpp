@@ -221,6 +221,8 @@ Error several_devices(const std::vector<TuningFile>& files, std::string hint) {
   return refused(fmt::format("there are {} devices: {}", files.size(), fmt::join(names, ", ")), std::move(hint));
 }
 
+const DeviceProfile& device_of_file(const TuningFile& file) { return file.device; }
+
 Done write_out(const std::string& path, const std::string& text) {
   if (!path.empty()) return write_file(path, text);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -239,28 +241,78 @@ std::string part_of_file_name(std::string_view text) {
   return name.empty() ? "device" : name;
 }
 
-// Cards of one model, with one driver, are one device to those whom a folder of tuning files is for.
-std::vector<TuningFile> by_model(std::vector<TuningFile> files) {
-  std::vector<TuningFile> models;
-  for (TuningFile& file : files) {
-    const auto same = std::ranges::find_if(models, [&](const TuningFile& other) {
-      const DeviceProfile &a = file.device, &b = other.device;
-      return std::tie(a.name, a.vendor_id, a.device_id, a.driver_version) ==
-                 std::tie(b.name, b.vendor_id, b.device_id, b.driver_version) &&
-             a.driver_info == b.driver_info;
-    });
-    if (same == models.end()) models.push_back(std::move(file));
-    else same->rows = tuning::merged(std::move(same->rows), std::move(file.rows));
+// Cards of one model, with one driver, are one device to those whom a tuning file is for.
+auto model_of(const DeviceProfile& device) {
+  return std::tie(device.name, device.vendor_id, device.device_id, device.driver_name, device.driver_info,
+                  device.driver_version);
+}
+
+// The rows of all, which are of one model. The device is the same one in every order of the files.
+TuningFile merged_file(std::vector<TuningFile> files) {
+  const auto first = std::ranges::min_element(files, {}, [](const TuningFile& file) {
+    return std::tuple(uuid_text(file.device.device_uuid), profiles::to_yaml(file.device));
+  });
+  TuningFile all{.device = first->device};
+  std::vector<std::vector<TunedRow>> rows;
+  for (TuningFile& file : files) rows.push_back(std::move(file.rows));
+  all.rows = tuning::merged(std::move(rows));
+  return all;
+}
+
+// Grouped by model_of(), in its order.
+template <typename File>
+std::vector<std::vector<File>> by_model(std::vector<File> files, const DeviceProfile& (*device_of)(const File&)) {
+  std::ranges::stable_sort(files, {}, [&](const File& file) { return model_of(device_of(file)); });
+  std::vector<std::vector<File>> models;
+  for (File& file : files) {
+    const bool is_new = models.empty() || model_of(device_of(models.back().front())) != model_of(device_of(file));
+    if (is_new) models.emplace_back();
+    models.back().push_back(std::move(file));
   }
   return models;
 }
 
-// After the device, and after its driver where times of several are known.
-std::string file_name_of(const DeviceProfile& device, std::span<const TuningFile> all) {
-  std::string name = part_of_file_name(device.name);
-  const auto has_name = [&](const TuningFile& file) { return part_of_file_name(file.device.name) == name; };
-  if (std::ranges::count_if(all, has_name) > 1) name += "-" + part_of_file_name(device.driver_info);
-  return name + ".yaml";
+// "nvidia-h200", and longer names that have more of the device and its driver.
+std::vector<std::string> possible_names(const DeviceProfile& device) {
+  std::vector<std::string> names = {part_of_file_name(device.name)};
+  for (const std::string& part : {device.driver_info, fmt::format("{:x}", device.driver_version), device.driver_name,
+                                  fmt::format("{:04x} {:04x}", device.vendor_id, device.device_id)}) {
+    names.push_back(names.back() + "-" + part_of_file_name(part));
+  }
+  return names;
+}
+
+// A name for each, the shortest one that no other can have: after the device, and after its driver where times of
+// several are known.
+std::vector<std::string> file_names_of(std::span<const TuningFile> all) {
+  std::map<std::string, size_t> counts;
+  for (const TuningFile& file : all) {
+    for (const std::string& name : possible_names(file.device)) ++counts[name];
+  }
+  std::vector<std::string> names;
+  for (const TuningFile& file : all) {
+    const std::vector<std::string> possible = possible_names(file.device);
+    const auto unique = std::ranges::find_if(possible, [&](const std::string& name) { return counts[name] == 1; });
+    names.push_back((unique == possible.end() ? possible.back() : *unique) + ".yaml");
+  }
+  return names;
+}
+
+bool is_folder(const std::string& output) { return std::filesystem::is_directory(output) || output.ends_with('/'); }
+
+// One file for each, all or none; says what is in each.
+Done write_folder(const std::string& folder, std::span<const TuningFile> files) {
+  Outputs outputs;
+  std::string done;
+  const std::vector<std::string> names = file_names_of(files);
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string path = (std::filesystem::path(folder) / names[i]).string();
+    if (Done added = outputs.add(path, to_yaml(files[i]), Outputs::Folder::is_made); !added) return added;
+    done += fmt::format("{}: {} times\n", path, files[i].rows.size());
+  }
+  if (Done written = outputs.commit(); !written) return written;
+  fmt::print("{}", done);
+  return std::monostate{};
 }
 
 // ---- what was gained ------------------------------------------------------------------------------------------------
@@ -284,7 +336,8 @@ void show_problem(const report::ProblemFact& problem, const std::string& left_ou
   }
   const size_t others = problem.kernels.size() - 1;
   const std::string measured =
-      fmt::format("measured {}{}{}{}", best.date, best.is_cold ? " with a cold cache" : "",
+      fmt::format("measured {}{}{}{}{}", best.date, best.is_cold ? " with a cold cache" : "",
+                  best.is_marked() ? fmt::format(" at {:.2f} of the device's best clock", best.clock) : "",
                   others == 0 ? "" : fmt::format(", beside {} other{}", others, others == 1 ? "" : "s"), left_out);
   fmt::print("                  {}\n", wrapped(measured, 18));
 }
@@ -337,7 +390,7 @@ void drop_repeated(TuningFile& file, LeftOut& repeated) {
   for (const TunedRow& row : file.rows) {
     if (!seen.emplace(row.problem, row.kernel, row.is_cold).second) repeated.add(fmt::format("of '{}'", row.kernel));
   }
-  if (repeated.rows > 0) file.rows = tuning::merged(std::move(file.rows), {});
+  if (repeated.rows > 0) file.rows = tuning::merged({std::move(file.rows)});
 }
 
 }  // namespace
@@ -363,21 +416,18 @@ Expected<int> export_file(const Program& program, const Arguments& arguments) {
   LeftOut looks;
   for (TuningFile& file : *stored) drop_looks(file.rows, looks);
   tell_left_out(program, looks, "of a single sample each");
-  const bool is_folder = std::filesystem::is_directory(arguments.output) || arguments.output.ends_with('/');
-  const std::vector<TuningFile> files = is_folder ? by_model(*std::move(stored)) : *std::move(stored);
-  if (!is_folder && files.size() > 1) return several_devices(files, "choose one with --device, or name a folder");
-  if (arguments.output.empty()) return write_out("", to_yaml(files.front())) ? kDone : kWrongMachine;
-  Outputs outputs;
-  std::string done;
-  for (const TuningFile& file : files) {
-    const std::string path = is_folder
-                                 ? (std::filesystem::path(arguments.output) / file_name_of(file.device, files)).string()
-                                 : arguments.output;
-    if (Done added = outputs.add(path, to_yaml(file), Outputs::Folder::is_made); !added) return added.error();
-    done += fmt::format("{}: {} times\n", path, file.rows.size());
+  if (is_folder(arguments.output)) {
+    std::vector<TuningFile> files;
+    for (std::vector<TuningFile>& model : by_model<TuningFile>(*std::move(stored), device_of_file)) {
+      files.push_back(merged_file(std::move(model)));
+    }
+    if (Done written = write_folder(arguments.output, files); !written) return written.error();
+    return kDone;
   }
-  if (Done written = outputs.commit(); !written) return written.error();
-  fmt::print("{}", done);
+  if (stored->size() > 1) return several_devices(*stored, "choose one with --device, or name a folder");
+  if (arguments.output.empty()) return write_out("", to_yaml(stored->front())) ? kDone : kWrongMachine;
+  if (Done written = write_file(arguments.output, to_yaml(stored->front())); !written) return written.error();
+  fmt::print("{}: {} times\n", arguments.output, stored->front().rows.size());
   return kDone;
 }
 
@@ -411,7 +461,8 @@ std::string driver_of(const DeviceProfile& device) {
   return fmt::format("{} {} (version {:#x})", device.driver_name, device.driver_info, device.driver_version);
 }
 
-// A file says its device and driver once, for all of its rows: rows of another's are not to be merged into it.
+// A file says its device and driver once, for all of its rows: rows of another's are not to be merged into it. Of a
+// folder, each device model and driver has a file.
 Done check_are_of_one_driver(const std::vector<std::string>& paths) {
   std::optional<DeviceProfile> first;
   for (const std::string& path : paths) {
@@ -421,13 +472,11 @@ Done check_are_of_one_driver(const std::vector<std::string>& paths) {
     else if (first->vendor_id != device->vendor_id || first->device_id != device->device_id) {
       return refused(
           fmt::format("'{}' is of the device {}, and the files before it are of {}", path, device->name, first->name),
-          "merge files of one device");
+          "merge files of one device, or name a folder with -o, which gets a file for each device");
     } else if (driver_of(*first) != driver_of(*device)) {
-      return refused(
-          fmt::format("'{}' is of the driver {}, and the files before it are of {}", path, driver_of(*device),
-                      driver_of(*first)),
-          "merge files of one driver, and import files of other drivers one by one: the store keeps the times of "
-          "each driver separately");
+      return refused(fmt::format("'{}' is of the driver {}, and the files before it are of {}", path,
+                                 driver_of(*device), driver_of(*first)),
+                     "merge files of one driver, or name a folder with -o, which gets a file for each driver");
     }
   }
   return std::monostate{};
@@ -445,8 +494,19 @@ Done check_are_of_one_kind(const std::vector<FleetResult>& results) {
   return std::monostate{};
 }
 
-Expected<FleetTable> merged_files(const Program& program, const Arguments& arguments, const KernelLibrary& library) {
-  if (Done checked = check_are_of_one_driver(arguments.files); !checked) return checked.error();
+const DeviceProfile& device_of_result(const FleetResult& result) { return result.file.device; }
+
+// Results of one device model and driver, or tuning files of one.
+FleetTable merged_model(std::vector<FleetResult> results) {
+  if (is_result(results.front().file)) return merged_fleet(std::move(results));
+  std::vector<TuningFile> files;
+  for (FleetResult& result : results) files.push_back(std::move(result.file));
+  return {.file = merged_file(std::move(files))};
+}
+
+// A table for each device model and driver.
+Expected<std::vector<FleetTable>> merged_files(const Program& program, const Arguments& arguments,
+                                               const KernelLibrary& library) {
   std::vector<FleetResult> results;
   for (const std::string& path : arguments.files) {
     auto file = load_checked(path, program, library);
@@ -454,12 +514,18 @@ Expected<FleetTable> merged_files(const Program& program, const Arguments& argum
     results.push_back({path, *std::move(file)});
   }
   if (Done checked = check_are_of_one_kind(results); !checked) return checked.error();
-  if (is_result(results.front().file)) return merged_fleet(std::move(results));
-  FleetTable table{.file = std::move(results.front().file)};
-  for (size_t i = 1; i < results.size(); ++i) {
-    table.file.rows = merged(std::move(table.file.rows), std::move(results[i].file.rows));
+  std::vector<FleetTable> tables;
+  for (std::vector<FleetResult>& model : by_model<FleetResult>(std::move(results), device_of_result)) {
+    tables.push_back(merged_model(std::move(model)));
   }
-  return table;
+  return tables;
+}
+
+Expected<FleetTable> merged_table(const Program& program, const Arguments& arguments, const KernelLibrary& library) {
+  if (Done checked = check_are_of_one_driver(arguments.files); !checked) return checked.error();
+  auto tables = merged_files(program, arguments, library);
+  if (!tables) return tables.error();
+  return std::move(tables->front());
 }
 
 // The store's rows for the one selected device.
@@ -477,14 +543,27 @@ Expected<TuningFile> stored_file(const Program& program, const Arguments& argume
 Expected<int> merge_files(const Program& program, const Arguments& arguments) {
   const auto library = KernelLibrary::open(program.library.kernels);
   if (!library) return library.error();
-  const auto all = merged_files(program, arguments, *library);
-  if (!all) return all.error();
-  for (const std::string& sentence : all->told) print_log("{}: {}\n", program.library.name, sentence);
-  note_unused(program, unused_of(all->file.rows, *library));
-  if (!arguments.decisions.empty()) {
-    if (Done written = write_file(arguments.decisions, to_text(all->decisions)); !written) return written.error();
+  if (!is_folder(arguments.output)) {
+    if (Done checked = check_are_of_one_driver(arguments.files); !checked) return checked.error();
   }
-  if (Done written = write_out(arguments.output, to_yaml(all->file)); !written) return written.error();
+  auto tables = merged_files(program, arguments, *library);
+  if (!tables) return tables.error();
+  std::vector<TuningFile> files;
+  std::string decisions = decisions_head();
+  for (FleetTable& table : *tables) {
+    const std::string device = fmt::format("{}, {}", table.file.device.name, driver_of(table.file.device));
+    const std::string of_device = tables->size() > 1 ? device + ": " : "";
+    for (const std::string& sentence : table.told) print_log("{}: {}{}\n", program.library.name, of_device, sentence);
+    if (!arguments.decisions.empty()) decisions += to_text(device, table.decisions);
+    files.push_back(std::move(table.file));
+  }
+  for (const TuningFile& file : files) note_unused(program, unused_of(file.rows, *library));
+  if (!arguments.decisions.empty()) {
+    if (Done written = write_file(arguments.decisions, decisions); !written) return written.error();
+  }
+  Done written = is_folder(arguments.output) ? write_folder(arguments.output, files)
+                                             : write_out(arguments.output, to_yaml(files.front()));
+  if (!written) return written.error();
   return kDone;
 }
 
@@ -493,7 +572,7 @@ Expected<int> report_page(const Program& program, const Arguments& arguments) {
   if (!library) return library.error();
   const auto wanted = [&]() -> Expected<TuningFile> {
     if (arguments.files.empty()) return stored_file(program, arguments, *library);
-    auto table = merged_files(program, arguments, *library);
+    auto table = merged_table(program, arguments, *library);
     return table ? Expected<TuningFile>(std::move(table->file)) : table.error();
   };
   auto file = wanted();

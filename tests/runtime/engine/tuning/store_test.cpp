@@ -88,7 +88,7 @@ TEST_F(StoreTest, TellsColdFromWarm) {
   const auto file = read_tuning_file("a.yaml", to_yaml({.device = {.name = "A"}, .rows = rows}));
   ASSERT_TRUE(file) << to_text(file.error());
   EXPECT_EQ(file->rows, rows);
-  EXPECT_EQ(merged(rows, rows), rows);
+  EXPECT_EQ(merged({rows, rows}), rows);
   EXPECT_EQ(comparable(rows), (std::vector{rows[0], cold}));
 }
 
@@ -164,7 +164,7 @@ TEST_F(StoreTest, PutsTheFinalFirst) {
   const auto file = read_tuning_file("a.yaml", to_yaml({.device = {.name = "A"}, .rows = rows}));
   ASSERT_TRUE(file) << to_text(file.error());
   EXPECT_EQ(file->rows, rows);
-  EXPECT_EQ(merged(rows, rows), rows);
+  EXPECT_EQ(merged({rows, rows}), rows);
   EXPECT_EQ(comparable(rows), rows);
 }
 
@@ -197,13 +197,42 @@ TEST_F(StoreTest, MergesFinals) {
     one.is_final = false;
     return one;
   };
-  EXPECT_EQ(merged({older}, {newer}), (std::vector{newer, demoted(older)}));
-  EXPECT_EQ(merged({newer}, {older}), (std::vector{newer, demoted(older)}));
+  EXPECT_EQ(merged({{older}, {newer}}), (std::vector{newer, demoted(older)}));
+  EXPECT_EQ(merged({{newer}, {older}}), (std::vector{newer, demoted(older)}));
   newer.date = older.date;
-  EXPECT_EQ(merged({newer}, {older}), (std::vector{older, demoted(newer)}));
+  EXPECT_EQ(merged({{newer}, {older}}), (std::vector{older, demoted(newer)}));
   TunedRow late = row("sum n=2", "sum.a", 3);
   late.date = "2026-11-25";
-  EXPECT_EQ(merged({older}, {late}), std::vector{older}) << "it met in no final";
+  EXPECT_EQ(merged({{older}, {late}}), std::vector{older}) << "it met in no final";
+}
+
+TunedRow at_clock(TunedRow row, double clock) {
+  row.clock = clock;
+  return row;
+}
+
+// In every order of the files, and however often each is given.
+TEST_F(StoreTest, MergesInEveryOrder) {
+  TunedRow newer = row("sum n=2", "sum.a", 9), newest = at_clock(row("sum n=2", "sum.a", 4), 0.9);
+  newer.date = "2026-11-24";
+  newest.date = "2026-11-25";
+  TunedRow final_of_day = of_final(row("sum n=3", "sum.a", 5));
+  final_of_day.date = "2026-11-26";
+  std::vector<std::vector<TunedRow>> files = {
+      {row("sum n=2", "sum.a", 5), of_final(row("sum n=3", "sum.a", 7))},
+      {newer, at_clock(final_of_day, 0.9), row("sum n=4", "sum.a", 2)},
+      {newest, of_final(row("sum n=3", "sum.b", 7)), row("sum n=3", "sum.a", 1)},
+      {of_final(row("sum n=3", "sum.a", 7)), of_final(row("sum n=3", "sum.b", 8)), row("sum n=4", "sum.b", 2)}};
+  const std::vector<TunedRow> all = merged(files);
+  EXPECT_EQ(all.front(), newer) << "the newest one without a mark";
+  EXPECT_EQ(merged({all, all}), all);
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 50; ++trial) {
+    std::vector<std::vector<TunedRow>> some = files;
+    some.push_back(files[static_cast<size_t>(trial) % files.size()]);
+    std::ranges::shuffle(some, random);
+    EXPECT_EQ(merged(some), all) << trial;
+  }
 }
 
 // ---- what no measurement can be -------------------------------------------------------------------------------------
@@ -475,7 +504,7 @@ TEST_F(StoreTest, KeepsWhatTheDriverSays) {
   const auto file = read_tuning_file("a.yaml", text);
   ASSERT_TRUE(file) << to_text(file.error());
   EXPECT_EQ(file->rows, rows);
-  EXPECT_EQ(merged(file->rows, {}), rows);
+  EXPECT_EQ(merged({file->rows}), rows);
 }
 
 TEST_F(StoreTest, RowsAreADevicesAndItsDrivers) {

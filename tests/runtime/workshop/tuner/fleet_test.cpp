@@ -91,7 +91,7 @@ TEST(Fleet, FindsTheTruthAmongDriftAndLies) {
     EXPECT_GE(decision.answers - decision.drifted - decision.lied, 1u) << decision.problem;
   }
   EXPECT_THAT(table.told, Contains(HasSubstr("its times differ from those of others by")));
-  EXPECT_THAT(to_text(table.decisions), HasSubstr("op n=0\top.k0/workgroup64\twarm\t"));
+  EXPECT_THAT(to_text("A, driver", table.decisions), HasSubstr("A, driver\top n=0\top.k0/workgroup64\twarm\t"));
 }
 
 TEST(Fleet, GivesTheSameBytesInEveryOrder) {
@@ -112,6 +112,7 @@ TEST(Fleet, MarksWhatOnlyDriftingDevicesMeasured) {
   const FleetTable table = merged_fleet({result_of(1, all, {.drift = 0.2}, 1), result_of(2, all, {.drift = 0.3}, 2)});
   ASSERT_EQ(table.file.rows.size(), kProblems * kKernels);
   for (const FleetDecision& decision : table.decisions) EXPECT_TRUE(decision.is_marked);
+  for (const TunedRow& row : table.file.rows) EXPECT_NEAR(row.clock, 1 / 1.3, 0.02) << "the slower of both";
   EXPECT_THAT(table.told, Contains(HasSubstr("rows are of devices that drifted, and of no other")));
 }
 

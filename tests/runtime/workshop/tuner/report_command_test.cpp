@@ -24,6 +24,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Program kShipped{
     .library = {.name = "qgen-tune", .kernels = generated::library(), .operators = generated::operators::entries()}};
@@ -35,7 +36,7 @@ class ReportTest : public ::testing::Test {
     folder_ = ::mkdtemp(name.data());
   }
   ~ReportTest() override { std::filesystem::remove_all(folder_); }
-  std::string path(const char* name) const { return (folder_ / name).string(); }
+  std::string path(std::string_view name) const { return (folder_ / name).string(); }
 
   std::filesystem::path folder_;
 };
@@ -229,6 +230,50 @@ TEST_F(ReportTest, MergesFilesOfOneDriver) {
                                                  "before it are of driver 1.0 (version 0x1)"));
   EXPECT_FALSE(std::filesystem::exists(path("m.yaml")));
   EXPECT_TRUE(merge_files(kShipped, {.output = path("m.yaml"), .files = {path("a.yaml"), path("a.yaml")}}));
+}
+
+// Each row keeps its driver: a folder has a file for each, with the same bytes in every order of the files.
+TEST_F(ReportTest, MergesSeveralDriversIntoAFolder) {
+  const std::string key = a_real_key();
+  std::vector<std::string> files;
+  for (const std::string_view name : {"a", "b", "c", "d"}) {
+    const std::string row =
+        fmt::format("us: {}, low: 4, high: 60, date: 2026-11-2{}", 5 + name[0] - 'a', name[0] - 'a');
+    files.push_back(path(fmt::format("{}.yaml", name)));
+    ASSERT_TRUE(write_file(files.back(), table_of(key, name < "c" ? "1.0" : "2.0", row)));
+  }
+  const auto merged_into = [&](const std::string& folder, const std::vector<std::string>& some) {
+    const auto done = merge_files(kShipped, {.output = path(folder + "/"), .files = some});
+    EXPECT_TRUE(done) << to_text(done.error());
+    return std::pair(*read_file(path(folder + "/gpu-1-0.yaml"), 1 << 20),
+                     *read_file(path(folder + "/gpu-2-0.yaml"), 1 << 20));
+  };
+  const auto expected = merged_into("m", files);
+  EXPECT_THAT(expected.first, AllOf(HasSubstr("info: 1.0"), HasSubstr("us: 6,"), Not(HasSubstr("us: 5,"))));
+  EXPECT_THAT(expected.second, AllOf(HasSubstr("info: 2.0"), HasSubstr("us: 8,"), Not(HasSubstr("us: 7,"))));
+  EXPECT_EQ(merged_into("again", {path("m/gpu-1-0.yaml"), path("m/gpu-2-0.yaml"), path("m/gpu-2-0.yaml")}), expected);
+  std::ranges::sort(files);
+  int trial = 0;
+  do {
+    std::vector<std::string> some = files;
+    some.push_back(files[static_cast<size_t>(trial) % files.size()]);
+    EXPECT_EQ(merged_into(fmt::format("t{}", trial++), some), expected);
+  } while (std::ranges::next_permutation(files).found);
+}
+
+TEST_F(ReportTest, ShowsMarks) {
+  ASSERT_TRUE(write_file(path("a.yaml"), tuning::to_yaml([&] {
+                           auto file = *tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml");
+                           const auto end = std::ranges::find_if(
+                               file.rows, [&](const auto& row) { return row.problem != file.rows[0].problem; });
+                           file.rows.erase(end, file.rows.end());
+                           for (tuning::TunedRow& row : file.rows) row.clock = 0.85;
+                           return file;
+                         }())));
+  ASSERT_TRUE(import_files(kShipped, {.store = path("a.sqlite"), .files = {path("a.yaml")}}));
+  ::testing::internal::CaptureStdout();
+  ASSERT_TRUE(show(kShipped, {.store = path("a.sqlite")}));
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr(" at 0.85 of the device's best clock"));
 }
 
 // What is printed counts the rows by which the program chooses; a line each says what else there was.
