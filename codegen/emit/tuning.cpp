@@ -165,6 +165,17 @@ struct TunedTables {
   std::string date;  // the newest
 };
 
+// ", false, true": those of TunedTime, up to the last one that is set.
+std::string flags_of(const tuning::TunedRow& row) {
+  std::string text;
+  size_t length = 0;
+  for (const bool flag : {row.is_cold, row.is_final, row.is_marked()}) {
+    text += flag ? ", true" : ", false";
+    if (flag) length = text.size();
+  }
+  return text.substr(0, length);
+}
+
 TunedTables tables_of(const CheckedTuning& tuning) {
   std::map<std::string_view, size_t> choices;
   for (const CheckedRow& row : tuning.rows) choices.emplace(row.row->kernel, 0);
@@ -175,9 +186,7 @@ TunedTables tables_of(const CheckedTuning& tuning) {
   }
   for (size_t i = 0; i < tuning.rows.size(); ++i) {
     const tuning::TunedRow& row = *tuning.rows[i].row;
-    const std::string_view flags =
-        row.is_final ? (row.is_cold ? ", true, true" : ", false, true") : (row.is_cold ? ", true" : "");
-    tables.times.push_back(fmt::format("{{{}, {:.6g}{}}}", choices.at(row.kernel), row.us, flags));
+    tables.times.push_back(fmt::format("{{{}, {:.6g}{}}}", choices.at(row.kernel), row.us, flags_of(row)));
     tables.date = std::max(tables.date, row.date);
     const bool is_last = i + 1 == tuning.rows.size() || tuning.rows[i + 1].row->problem != row.problem;
     if (is_last) tables.problems.push_back(fmt::format("{{{}, {}}}", view_of(row.problem), i + 1));

@@ -21,8 +21,9 @@ namespace qgen {
 struct TunedTime {
   uint32_t choice;  // index into TuningInfo::choices
   float us;
-  bool is_cold = false;   // the cache, of weights, while it was measured
-  bool is_final = false;  // of the final round of a tuning
+  bool is_cold = false;    // the cache, of weights, while it was measured
+  bool is_final = false;   // of the final round of a tuning
+  bool is_marked = false;  // the device was slower than its best meanwhile
 };
 
 struct TunedProblem {

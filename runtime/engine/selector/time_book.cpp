@@ -78,6 +78,7 @@ struct OperatorTimes {
 struct Origin {
   std::string date;
   bool is_cold;
+  bool is_marked;
   OfRelation<SharedText> text = {};         // for the measured problem itself
   OfRelation<SharedText> near_suffix = {};  // for near problems; each prefixes its distance
 };
@@ -109,11 +110,13 @@ struct Table {
     return *by_key.emplace(kept, std::move(measured)).first->second;
   }
 
-  uint32_t origin_of(std::string_view date, bool is_cold) {
-    const auto is_it = [&](const Origin& origin) { return origin.date == date && origin.is_cold == is_cold; };
+  uint32_t origin_of(std::string_view date, bool is_cold, bool is_marked) {
+    const auto is_it = [&](const Origin& origin) {
+      return origin.date == date && origin.is_cold == is_cold && origin.is_marked == is_marked;
+    };
     const auto known = std::ranges::find_if(origins, is_it);
     const auto place = static_cast<uint32_t>(known - origins.begin());
-    if (known == origins.end()) origins.push_back({std::string(date), is_cold});
+    if (known == origins.end()) origins.push_back({std::string(date), is_cold, is_marked});
     return place;
   }
 
@@ -123,7 +126,8 @@ struct Table {
     const std::string where = relation == Relation::same
                                   ? "this driver"
                                   : fmt::format("{} {} {}", device.name, device.driver_name, device.driver_info);
-    return fmt::format("measured {}{} on {}", origin.date, origin.is_cold ? " with a cold cache" : "", where);
+    return fmt::format("measured {}{}{} on {}", origin.date, origin.is_cold ? " with a cold cache" : "",
+                       origin.is_marked ? " at a lower clock" : "", where);
   }
 
   const std::optional<selector::ChoiceParts>& parts_of(uint32_t kernel, const OperatorInfo& op) const {
@@ -185,12 +189,12 @@ std::shared_ptr<const Table> shipped_table(const TuningInfo& tuning) {
   table->device = device_of(tuning);
   table->is_shipped = true;
   table->kernels.assign(tuning.choices.begin(), tuning.choices.end());
-  const uint32_t origins[] = {table->origin_of(tuning.date, false), table->origin_of(tuning.date, true)};
   uint32_t begin = 0;
   for (const TunedProblem& problem : tuning.problems) {
     std::vector<Row>& rows = table->of(problem.key).rows;
     for (const TunedTime& time : tuning.times.subspan(begin, problem.end - begin)) {
-      rows.push_back({time.choice, origins[time.is_cold ? 1 : 0], time.us, time.is_final});
+      const uint32_t origin = table->origin_of(tuning.date, time.is_cold, time.is_marked);
+      rows.push_back({time.choice, origin, time.us, time.is_final});
     }
     begin = problem.end;
   }
@@ -344,7 +348,8 @@ CheckedTable make_table(const KernelLibrary& library, const DeviceProfile& devic
       continue;
     }
     if (!measured) measured = &table.of(problem);
-    measured->rows.push_back({kernel.place, table.origin_of(row.date, row.is_cold), row.us, row.is_final});
+    const uint32_t origin = table.origin_of(row.date, row.is_cold, row.is_marked);
+    measured->rows.push_back({kernel.place, origin, row.us, row.is_final});
     ++made.count;
   }
   table.finish();
@@ -545,10 +550,10 @@ struct TimeBook::State {
       const Origin& origin = table.origins[row.origin];
       // The ratio of costs may order kernels anew, so no row of another problem is one of a final.
       const double us = is_scaled && !row.is_final ? std::max(row.us, measured.least_us) : row.us;
-      rows.emplace_back(
-          table.kernels[row.kernel],
-          KnownTime{us, source, is_scaled ? measured.costs[i] : 0,
-                    (is_exact ? origin.text : origin.near_suffix)[index_of(relation)], row.is_final && !is_scaled});
+      rows.emplace_back(table.kernels[row.kernel],
+                        KnownTime{us, source, is_scaled ? measured.costs[i] : 0,
+                                  (is_exact ? origin.text : origin.near_suffix)[index_of(relation)],
+                                  row.is_final && !is_scaled, origin.is_marked});
     }
     return rows;
   }

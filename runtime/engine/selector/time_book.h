@@ -34,9 +34,10 @@ struct TimedKernel {
   std::string_view kernel;   // Choice::id
   uint64_t digest = 0;       // digest_of() the choice
   double us = 0;
-  std::string_view date;  // "2026-11-23"
-  bool is_cold = false;   // the cache, of weights
-  bool is_final = false;  // KnownTime::is_final
+  std::string_view date;   // "2026-11-23"
+  bool is_cold = false;    // the cache, of weights
+  bool is_final = false;   // KnownTime::is_final
+  bool is_marked = false;  // KnownTime::is_marked
 };
 
 // Times of a device that are read when a problem is first looked up, since a store may have millions.

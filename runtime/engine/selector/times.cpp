@@ -6,6 +6,25 @@
 #include <iterator>
 
 namespace qgen {
+namespace {
+
+// Of an id that both have, the first row counts. A marked one gives way to one of the same source that is not marked.
+KernelTimes::Rows united(KernelTimes::Rows first, KernelTimes::Rows second) {
+  KernelTimes::Rows all;
+  auto other = second.begin();
+  for (auto& row : first) {
+    for (; other != second.end() && other->first < row.first; ++other) all.push_back(std::move(*other));
+    const bool has_both = other != second.end() && other->first == row.first;
+    const bool is_better =
+        has_both && row.second.source == other->second.source && row.second.is_marked && !other->second.is_marked;
+    all.push_back(std::move(is_better ? *other : row));
+    if (has_both) ++other;
+  }
+  std::move(other, second.end(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
 
 KernelTimes::KernelTimes(std::initializer_list<value_type> times) {
   for (const auto& [id, time] : times) add(id, time);
@@ -38,8 +57,7 @@ void KernelTimes::add(std::shared_ptr<const Rows> rows, std::string before) {
     return all;
   };
   auto joined = std::make_shared<Joined>(Joined{rows_, rows, {}});
-  std::ranges::set_union(spelled(*rows_, before_), spelled(*rows, before), std::back_inserter(joined->rows), {},
-                         &value_type::first, &value_type::first);
+  joined->rows = united(spelled(*rows_, before_), spelled(*rows, before));
   rows_ = std::shared_ptr<const Rows>(joined, &joined->rows);
   before_.clear();
 }

@@ -52,6 +52,9 @@ struct KnownTime {
   // Timed in the final round of a tuning, against the other best. Times of other rounds rank after those of a final
   // round, even shorter ones, which come from a moment when the machine was quiet.
   bool is_final = false;
+  // The device was slower than its best while this was measured. Of two times of one kernel with the same source, one
+  // that is not marked counts.
+  bool is_marked = false;
 };
 
 // Of one problem, by Choice::id. A named choice that fits is added, even a recipe with other steps than the picked
@@ -63,9 +66,9 @@ class KernelTimes {
   KernelTimes() = default;
   KernelTimes(std::initializer_list<value_type> times);  // ids are copied
 
-  // Existing entries stay. The id is copied.
+  // Existing entries stay, unless they are marked and the new one of the same source is not. The id is copied.
   void add(std::string_view id, KnownTime time);
-  // Existing entries stay. The rows keep alive the objects that their ids point to, and may be shared by many problems.
+  // The same. The rows keep alive the objects that their ids point to, and may be shared by many problems.
   // `before` is a prefix of their texts: "near m=512, ".
   void add(std::shared_ptr<const Rows> rows, std::string before = "");
   // The reason why measured times of this problem do not count, a sentence for people.

@@ -37,7 +37,8 @@ void take_problem(OpenStore& open, const DeviceKey& device, const std::string& k
   const std::vector<TunedRow> rows = comparable(std::move(found->rows));
   std::vector<TimedKernel> times;
   for (const TunedRow& row : rows) {
-    times.push_back({row.problem, row.kernel, row.digest, row.us, row.date, row.is_cold, row.is_final});
+    times.push_back(
+        {row.problem, row.kernel, row.digest, row.us, row.date, row.is_cold, row.is_final, row.is_marked()});
   }
   take(times, shortened(std::move(found->faults)));
 }

@@ -92,6 +92,8 @@ uint64_t digest_of_text(std::string_view text) {
   return digest;
 }
 
+int64_t lost_clock_of(const TunedRow& row) { return std::lround(1000 * (1 - row.clock)); }
+
 // A statement, its values bound in their order.
 class Statement {
  public:
@@ -410,9 +412,25 @@ Done Store::add(const DeviceKey& device, std::string_view profile, std::span<con
     for (const TunedRow& r : rows) {
       if ((problem << r.problem).run() != SQLITE_DONE) return false;
       row << *id << r.kernel << digest_text(r.digest) << r.us << r.low_us << r.high_us << r.date << r.statistics
-          << int64_t{r.is_cold} << (r.is_final ? round : int64_t{0}) << int64_t{r.samples}
-          << int64_t{std::lround(1000 * (1 - r.clock))} << r.problem;
+          << int64_t{r.is_cold} << (r.is_final ? round : int64_t{0}) << int64_t{r.samples} << lost_clock_of(r)
+          << r.problem;
       if (row.run() != SQLITE_DONE) return false;
+    }
+    return true;
+  });
+}
+
+Done Store::mark(const DeviceKey& device, std::span<const TunedRow> rows) {
+  if (!state_) return moved_from("store");
+  return state_->in_one("cannot add to", [&] {
+    const auto id = state_->id_of(device);
+    Statement marked = state_->prepare(
+        "UPDATE measurement SET lost_clock = max(lost_clock, ?) WHERE device = ? AND problem = (SELECT id FROM problem "
+        "WHERE key = ?) AND kernel = ? AND us = ? AND is_cold = ? AND date = ?");
+    for (const TunedRow& row : rows) {
+      marked << lost_clock_of(row) << id.value_or(0) << row.problem << row.kernel << row.us << int64_t{row.is_cold}
+             << row.date;
+      if (marked.run() != SQLITE_DONE) return false;
     }
     return true;
   });
@@ -426,9 +444,15 @@ struct StoredRow {
   int64_t final_round = 0;
 };
 
+// Whether a row counts, rather than one of the same kernel that came later. Rows of the newest final round stay until the
+// next final, unless the kernel changed; they were measured against each other. Else a row without a mark counts.
+bool counts_before(const TunedRow& row, const TunedRow& later) {
+  if (row.digest != later.digest) return false;
+  return std::pair(!row.is_final, row.is_marked()) < std::pair(!later.is_final, later.is_marked());
+}
+
 // From a problem's rows, in the order in which they were added, the one that counts of each kernel and cache, in
-// order_of(). It is the newest; but a row of the newest final round stays until the next final, unless its kernel
-// changed.
+// order_of().
 std::vector<TunedRow> counting(std::vector<StoredRow>& rows) {
   std::array<int64_t, 2> newest_final = {0, 0};  // of a warm cache, and of a cold one
   const auto final_of = [&](const TunedRow& row) -> int64_t& { return newest_final[row.is_cold ? 1 : 0]; };
@@ -438,8 +462,7 @@ std::vector<TunedRow> counting(std::vector<StoredRow>& rows) {
     TunedRow& row = stored->row;
     row.is_final = stored->final_round > 0 && stored->final_round == final_of(row);
     const auto [newest, is_first] = chosen.try_emplace({row.kernel, row.is_cold}, &*stored);
-    const TunedRow& other = newest->second->row;
-    if (!is_first && row.is_final && !other.is_final && other.digest == row.digest) newest->second = &*stored;
+    if (!is_first && counts_before(row, newest->second->row)) newest->second = &*stored;
   }
   std::vector<TunedRow> counted;
   for (const auto& [kernel, stored] : chosen) counted.push_back(stored->row);

@@ -8,8 +8,9 @@
 //   store->add(device_key(profile), to_yaml(profile), rows);
 //   for (const TunedRow& row : *store->rows(device_key(profile))) ...
 //
-// Measurements are never changed: for a problem and a kernel, the newest row counts. Rows of a final round that were
-// added together stay in force until the problem's next final round. So the kernel that a tuning reported as the best
+// Measurements are never changed, but may get a mark (TunedRow::is_marked()). For a problem and a kernel the newest row
+// counts, or the newest one without a mark. Rows of a final round that were added together stay in force until the
+// problem's next final round. So the kernel that a tuning reported as the best
 // stays the first. Rows belong to a device and its driver; a new driver counts as another device. Rows of kernels whose
 // SPIR-V has changed stay until they are forgotten. The reader compares the digest.
 #pragma once
@@ -85,6 +86,8 @@ class Store {
 
   // All of them or none; in the file when this returns, whatever becomes of the process. Waits for other writers.
   Done add(const DeviceKey& device, std::string_view profile, std::span<const TunedRow> rows);
+  // Rows that are in the store get their clocks, where these are lower: the device turned out to be faster.
+  Done mark(const DeviceKey& device, std::span<const TunedRow> rows);
   // The rows that count for each problem, kernel and cache, cold or warm, without quarantined ones.
   Expected<StoredRows> read(const DeviceKey& device, const RowsOf& which);
   // The keys of problems of the operator that the device has rows of.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -124,6 +125,18 @@ std::string clocks_text() {
   return text;
 }
 
+// What a drift led to: "  the final round was measured 3 times; its times are marked: ...".
+std::string marks_text(const TaskReport& report) {
+  std::vector<std::string> parts;
+  if (report.finals > 1) parts.push_back(fmt::format("the final round was measured {} times", report.finals));
+  if (report.clock < 1) {
+    parts.push_back(fmt::format("its times are marked: the device ran at {:.2f} of its best", report.clock));
+  } else if (report.finals > 1) {
+    parts.emplace_back("the one that counts met a steady device");
+  }
+  return parts.empty() ? "" : fmt::format("  {}\n", fmt::join(parts, "; "));
+}
+
 class Display {
  public:
   Display(size_t problems, bool has_references) : problems_(problems), has_references_(has_references) {}
@@ -172,6 +185,7 @@ class Display {
       fmt::print("  the device's own rates changed by {:.0f} % meanwhile: it throttles, or shares its time{}\n",
                  100 * drift, clocks_text());
     }
+    fmt::print("{}", marks_text(report));
     if (report.untuned && !report.found.ranked.empty()) {
       fmt::print("  the untuned choice takes {} us, {:.2f} times as long: {}\n", us_text(report.untuned->us.median),
                  report.untuned->us.median / report.found.ranked.front().us.median, report.untuned->id);
@@ -245,7 +259,7 @@ Done Result::add(const TaskReport& report) {
   std::erase_if(stored->rows, [](const tuning::TunedRow& row) { return row.samples == 1; });  // looks
   if (stored->rows.empty()) return std::monostate{};
   std::vector<double>& base_us = file_.base_us[report.problem];
-  std::ranges::copy_if(report.base_us, std::back_inserter(base_us), [](double us) { return us > 0; });
+  std::ranges::copy_if(report.counted_base_us, std::back_inserter(base_us), [](double us) { return us > 0; });
   if (base_us.empty()) return refused("the device's base time was not measured", "measure again");
   std::ranges::move(stored->rows, std::back_inserter(file_.rows));
   std::ranges::sort(file_.rows, {}, [](const tuning::TunedRow& row) { return order_of(row); });

@@ -88,6 +88,13 @@ double drift_of(std::span<const double> base_us) {
   return least > 0 ? most / least - 1 : 0;
 }
 
+namespace {
+
+// TunedRow's.
+double marked_clock(double clock) { return clock < 1 - kDrift ? std::max(std::round(1000 * clock), 1.0) / 1000 : 1; }
+
+}  // namespace
+
 // ---- the worker -----------------------------------------------------------------------------------------------------
 
 Done Tuner::start() {
@@ -269,11 +276,63 @@ void Tuner::settle_final(Times& times) {
     const auto place = static_cast<size_t>(candidate - opened_.candidates.begin());
     finalists.push_back({id, place, us, rounds_us_[id]});
   }
-  ties_ = finalists.empty() ? 0 : settle(finalists).ties;
+  final_->ties = finalists.empty() ? 0 : settle(finalists).ties;
   for (const Finalist& finalist : finalists) times[finalist.id] = finalist.us;
 }
 
-// How fast the device is now: before the first candidate, before the final, at the end.
+// Between two sentinels. Has no times if it does not count, since an earlier one was on a steadier device.
+Done Tuner::time_final(const std::vector<std::string>& ids, const Round& round, double until_s, Times& times) {
+  const double began_s = seconds_since(began_);
+  if (Done noted = note_base(); !noted) return noted;
+  if (Done timed = time(ids, round, until_s, times); !timed) return timed;
+  if (Done noted = note_base(); !noted) return noted;
+  ++finals_;
+  const size_t sentinel = base_us_.size() - 2;
+  const double clock = std::min(clock_, clock_between(sentinel, sentinel + 1));
+  if (times.empty() || (final_ && clock <= clock_of_final())) {
+    times.clear();
+    return std::monostate{};
+  }
+  final_ = Final{ids, seconds_since(began_) - began_s, clock_, sentinel, 0};
+  settle_final(times);
+  return std::monostate{};
+}
+
+// Until one met the device as fast as it was in this problem. A device that was slow before may stay so: then there is
+// nothing to gain.
+Done Tuner::repeat_final() {
+  const auto is_slow = [&] { return marked_clock(clock_between(final_->sentinel, final_->sentinel + 1)) < 1; };
+  while (final_ && is_slow() && finals_ < kMostFinals && seconds_since(began_) + final_->seconds < share_.budget_s) {
+    const std::vector<std::string> ids = final_->ids;
+    const auto again = measure(ids, {.is_final = true, .within_s = final_->seconds});
+    if (!again) return again.error();
+  }
+  return std::monostate{};
+}
+
+// The slower of two sentinels, as a part of the fastest of this problem.
+double Tuner::clock_between(size_t since, size_t until) const {
+  const double slowest = std::max(base_us_[since], base_us_[until]);
+  return slowest > 0 ? std::ranges::min(base_us_) / slowest : 1;
+}
+
+double Tuner::clock_of_final() const {
+  return std::min(final_->clock, clock_between(final_->sentinel, final_->sentinel + 1));
+}
+
+// Sentinels that came later may say that the device was slow.
+Done Tuner::mark_slow_rows() {
+  std::vector<tuning::TunedRow> slow;
+  for (Kept& kept : kept_) {
+    const double clock = marked_clock(clock_between(kept.since, std::min(kept.until, base_us_.size() - 1)));
+    if (clock >= kept.row.clock) continue;
+    kept.row.clock = clock;
+    slow.push_back(kept.row);
+  }
+  return slow.empty() ? Done(std::monostate{}) : store_.mark(opened_.device, slow);
+}
+
+// A sentinel: how fast the device is now.
 Done Tuner::note_base() {
   const auto reply = ask({{"do", "sentinel"}}, {});
   if (!reply) return reply.error();
@@ -297,12 +356,15 @@ Done Tuner::keep(Times& times, bool is_final) {
                          is_cold(),
                          is_final && us.samples != 1,
                          us.samples,
-                         clock_ < 1 - kDrift ? std::max(std::round(1000 * clock_), 1.0) / 1000 : 1};
+                         marked_clock(is_final ? clock_of_final() : clock_)};
     const std::string fault = fault_of(row);
     if (fault.empty()) rows.push_back(std::move(row));
     else if (Done dropped = drop(id, fault, false); !dropped) return dropped;
     time = fault.empty() ? std::next(time) : times.erase(time);
   }
+  // The sentinel after an ordinary round is still to come.
+  const size_t since = is_final ? final_->sentinel : base_us_.size() - 1;
+  for (const tuning::TunedRow& row : rows) kept_.push_back({row, since, since + 1});
   return store_.add(opened_.device, opened_.profile, rows);
 }
 
@@ -336,15 +398,14 @@ Expected<Batch> Tuner::measure(std::span<const std::string> asked, const Round& 
     if (!round.is_final && round.within_s > 0 && seconds_since(began_) > until_s) ids = {};
   }
   Times times;
-  if (round.is_final) {
-    if (Done noted = note_base(); !noted) return noted.error();
-  }
   const auto to_time = chosen([](const std::string&) { return true; });
   if (!to_time.empty()) {
-    if (Done done = time(to_time, round, until_s, times); !done) return done.error();
+    Done done = round.is_final ? time_final(to_time, round, until_s, times) : time(to_time, round, until_s, times);
+    if (!done) return done.error();
   }
-  if (round.is_final) settle_final(times);
-  if (Done kept = keep(times, round.is_final); !kept) return kept.error();
+  if (!times.empty()) {
+    if (Done kept = keep(times, round.is_final); !kept) return kept.error();
+  }
   has_measured_ |= !times.empty();
   for (const auto& [id, us] : times) times_[id] = us;
   for (const std::string& id : asked) {
@@ -439,7 +500,9 @@ void Tuner::begin(const runner::Task& task, const Share& share) {
   statistics_.clear();
   rounds_us_.clear();
   base_us_.clear();
-  ties_ = 0;
+  final_.reset();
+  finals_ = 0;
+  kept_.clear();
   clock_ = 1;
   dropped_.clear();
   suspicions_.clear();
@@ -472,8 +535,15 @@ Done Tuner::search(TaskReport& report) {
 
 // After the last measurement.
 void Tuner::complete(TaskReport& report, const std::string& untuned) const {
-  report.base_us = base_us_;
-  report.ties = ties_;
+  report.base_us = report.counted_base_us = base_us_;
+  report.finals = finals_;
+  if (final_) {
+    report.ties = final_->ties;
+    report.clock = marked_clock(clock_of_final());
+  }
+  // If the device drifted, results are weighed by its base times around the final.
+  if (final_ && drift_of(base_us_) > kDrift)
+    report.counted_base_us = {base_us_[final_->sentinel], base_us_[final_->sentinel + 1]};
   report.roof_us = opened_.roof_us;
   const std::vector<Measured>& ranked = report.found.ranked;
   report.by_relatives = static_cast<size_t>(
@@ -507,9 +577,13 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   if (Done skipped = skip_quarantined(); !skipped) return skipped.error();
   if (Done noted = note_base(); !noted) return noted.error();
   if (Done found = search(report); !found) return found.error();
+  if (Done repeated = repeat_final(); !repeated) return repeated.error();
+  if (!final_) {
+    if (Done noted = note_base(); !noted) return noted.error();
+  }
+  if (Done marked = mark_slow_rows(); !marked) return marked.error();
   if (Done ranked = rank_as_stored(report); !ranked) return ranked.error();  // without rejected ones
   if (Done repeated = repeat_winner(report, budget_s); !repeated) return repeated.error();
-  if (Done noted = note_base(); !noted) return noted.error();
   complete(report, untuned);
   return report;
 }

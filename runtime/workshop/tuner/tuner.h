@@ -46,8 +46,11 @@ struct TaskReport {
   std::vector<Dropped> dropped;     // now or before
   size_t ties = 0;                  // that tied with the best in the final; the smallest estimate of them is first
   double roof_us = 0;               // SearchOptions::roof_us
-  // The device's base time (measure::base_us()) at the start, before the final and at the end; 0: unknown.
+  // The device's base time (measure::base_us()) at the start, and before and after each final; 0: unknown.
   std::vector<double> base_us;
+  std::vector<double> counted_base_us;  // of these, those that results are weighed by
+  uint32_t finals = 0;                  // how often the final was measured
+  double clock = 1;                     // TunedRow's, in the final that counts
   std::vector<std::string> suspicions;  // why the reference may be wrong (verifier.h)
   size_t by_relatives = 0;              // of those found: verified on small relatives only (verifier.h)
   double most_s = 0;                    // the time that its first candidate may take, with opening the problem
@@ -63,8 +66,11 @@ std::string why_nothing(const TaskReport& report);
 
 // By what part the device's base times differ: 0.04; 0: they are unknown.
 double drift_of(std::span<const double> base_us);
-// A device whose rates change by more than this during a tuning has drifted: it throttles, or shares.
+// A device whose rates change by more than this during a tuning has drifted: it throttles, or shares. If it was slower in
+// the final round than before, the final is measured again, so many times at most, and as long as there is time. The
+// steadiest one counts. Rows that were measured on a slower device are marked.
 constexpr double kDrift = 0.03;
+constexpr uint32_t kMostFinals = 3;
 
 // Progress, for display. `done` of `all` candidates of the stage, or of their timed replays.
 struct TunerEvent {
@@ -123,8 +129,13 @@ class Tuner {
   Done repeat_winner(TaskReport& report, double until_s);
   Done rank_as_stored(TaskReport& report);
   void complete(TaskReport& report, const std::string& untuned) const;
+  Done time_final(const std::vector<std::string>& ids, const Round& round, double until_s, Times& times);
   void settle_final(Times& times);
+  Done repeat_final();
   Done note_base();
+  double clock_between(size_t since, size_t until) const;
+  double clock_of_final() const;
+  Done mark_slow_rows();
   Done keep(Times& times, bool is_final);
   Done drop(const std::string& id, const std::string& reason, bool is_quarantined);
 
@@ -155,8 +166,23 @@ class Tuner {
   std::map<std::string, std::string, std::less<>> statistics_;         // TunedRow's
   std::map<std::string, std::vector<double>, std::less<>> rounds_us_;  // measure::Timings
   double clock_ = 1;                                                   // TunedRow's, of what was timed last
-  std::vector<double> base_us_;
-  size_t ties_ = 0;
+  std::vector<double> base_us_;                                        // of each sentinel
+  // The final that counts.
+  struct Final {
+    std::vector<std::string> ids;
+    double seconds = 0;
+    double clock = 1;     // as it was timed
+    size_t sentinel = 0;  // before it; the next one follows it
+    size_t ties = 0;
+  };
+  std::optional<Final> final_;
+  uint32_t finals_ = 0;
+  // Rows that are stored, and the sentinels before and after their measurement.
+  struct Kept {
+    tuning::TunedRow row;
+    size_t since, until;
+  };
+  std::vector<Kept> kept_;
   size_t deaths_ = 0;
 };
 

@@ -66,6 +66,14 @@ TEST_F(Tuning, KeepsTheOrderOfAFinal) {
               HasSubstr("constexpr TunedTime kTimes[] = {{1, 9, false, true}, {0, 5}};"));
 }
 
+TEST_F(Tuning, KeepsMarks) {
+  write_times("example-gpu", {{"copy.f32.vec4", 9}, {"copy.f32.vec1", 5}});
+  replace_in(here() / "tuning/example-gpu.yaml", "us: 9.000000,", "clock: 0.9, us: 9,");
+  made({"specs", "-o", "out", "--tuning", "tuning"});
+  EXPECT_THAT(read_text(here() / "out/cpp/tunings.cpp"),
+              HasSubstr("constexpr TunedTime kTimes[] = {{0, 5}, {1, 9, false, false, true}};"));
+}
+
 TEST_F(Tuning, CountsNoTimesOfProblemsThatThereAreNot) {
   for (const char* key : {"copy numel=-5 input=f32:strided output=f32:strided",
                           "copy numel=12345678901234567890 input=f32:strided output=f32:strided",

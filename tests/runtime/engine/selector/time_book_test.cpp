@@ -181,6 +181,23 @@ TEST_F(TimeBookTest, BeginsWithTheTablesOfItsLibrary) {
   EXPECT_EQ(book.of(rows(4, 1024), here_)->find(kKernel)->us, 12);
 }
 
+// Of two cards of one model, the time that a steady card measured. Of another trust, a marked time still counts.
+TEST_F(TimeBookTest, PrefersTimesWithoutAMark) {
+  TimedKernel marked = timed(key_, 12);
+  marked.is_marked = true;
+  const TimedKernel steady = timed(key_, 11), other = timed(key_, 10);
+  const DeviceProfile asking = device("GPU 1", 1, 3, 3);
+  TimeBook book(library_);
+  book.add(device("GPU 1", 1, 2, 1), {&marked, 1});
+  EXPECT_TEXT(book.of(rows(4, 1024), asking)->begin()->second.source_text.view(),
+              "measured 2026-11-23 at a lower clock on GPU 1 driver 1");
+  book.add(here_, {&steady, 1});
+  book.add(device("GPU 1", 1, 4, 1), {&other, 1});
+  EXPECT_EQ(book.of(rows(4, 1024), asking)->find(kKernel)->us, 11);
+  book.add(asking, {&marked, 1});
+  EXPECT_EQ(book.of(rows(4, 1024), asking)->find(kKernel)->us, 12) << "of this device and driver";
+}
+
 // Kernels of a final round come first, even before a shorter time of another round. For a near problem, where costs may
 // order kernels anew, such a time counts as no less than the slowest of the final.
 TEST_F(TimeBookTest, PutsTheFinalFirst) {

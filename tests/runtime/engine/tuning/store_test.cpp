@@ -211,6 +211,34 @@ TunedRow at_clock(TunedRow row, double clock) {
   return row;
 }
 
+// Of two rows of one kernel, that of a steady device. The newest final stays the final.
+TEST_F(StoreTest, PrefersRowsWithoutAMark) {
+  auto store = Store::open(path());
+  const auto add = [&](const std::vector<TunedRow>& rows) { ASSERT_TRUE(store->add(device_, "name: A", rows)); };
+  add({row("sum n=2", "sum.a", 5), at_clock(row("sum n=2", "sum.b", 6), 0.9)});
+  add({at_clock(row("sum n=2", "sum.a", 7), 0.8), row("sum n=2", "sum.b", 8)});
+  EXPECT_EQ(*store->rows(device_), (std::vector{row("sum n=2", "sum.a", 5), row("sum n=2", "sum.b", 8)}));
+  const std::vector final = {at_clock(of_final(row("sum n=2", "sum.b", 11)), 0.8),
+                             at_clock(of_final(row("sum n=2", "sum.a", 12)), 0.8)};
+  add(final);
+  EXPECT_EQ(*store->rows(device_), final) << "they met there";
+  TunedRow changed = at_clock(row("sum n=2", "sum.a", 7), 0.9);
+  changed.digest = 1;
+  add({changed});
+  EXPECT_EQ(*store->rows(device_), (std::vector{final[0], changed})) << "the version that is not there any more";
+}
+
+TEST_F(StoreTest, MarksRows) {
+  auto store = Store::open(path());
+  const TunedRow a = row("sum n=2", "sum.a", 5), b = at_clock(row("sum n=2", "sum.b", 6), 0.7);
+  ASSERT_TRUE(store->add(device_, "name: A", std::vector{a, b}));
+  ASSERT_TRUE(store->mark(device_, std::vector{at_clock(a, 0.9), at_clock(b, 0.9)}));
+  EXPECT_EQ(*store->rows(device_), (std::vector{at_clock(a, 0.9), b})) << "never less than before";
+  ASSERT_TRUE(store->mark({"03", "02", 7}, std::vector{at_clock(a, 0.5)}));
+  ASSERT_TRUE(store->mark(device_, std::vector{at_clock(row("sum n=2", "sum.a", 4), 0.5)}));
+  EXPECT_EQ(store->rows(device_)->front(), at_clock(a, 0.9)) << "other measurements";
+}
+
 // In every order of the files, and however often each is given.
 TEST_F(StoreTest, MergesInEveryOrder) {
   TunedRow newer = row("sum n=2", "sum.a", 9), newest = at_clock(row("sum n=2", "sum.a", 4), 0.9);
