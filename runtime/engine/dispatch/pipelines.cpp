@@ -5,13 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "common/all_cores.h"
 #include "runtime/engine/library/older_spirv.h"
 #include "runtime/engine/selector/missing_features.h"
 #include "runtime/engine/selector/select.h"
@@ -68,18 +67,6 @@ VkDescriptorType descriptor_type_of(BindingKind kind, const DeviceProfile& devic
 
 PipelineSource source_of(const Launch& launch) {
   return {launch.op, launch.kernel, launch.specialization, launch.problem.data()};
-}
-
-void on_all_cores(size_t count, const std::function<void(size_t)>& job) {
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < count; i = next++) job(i);
-  };
-  std::vector<std::jthread> others;
-  const size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), count);
-  for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
-  others.clear();  // waits
 }
 
 Pipeline::~Pipeline() { device->vk.vkDestroyPipeline(device->device, handle, nullptr); }

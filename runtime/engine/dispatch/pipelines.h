@@ -43,9 +43,6 @@ struct Pipeline {
 };
 using SharedPipeline = std::shared_ptr<const Pipeline>;
 
-// The default of ExecutorOptions::parallel_for.
-void on_all_cores(size_t count, const std::function<void(size_t)>& job);
-
 // The data of a pipeline.
 struct PipelineSource {
   const OperatorInfo* op = nullptr;

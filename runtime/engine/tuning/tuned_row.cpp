@@ -21,7 +21,8 @@ constexpr size_t kMostLetters = 1 << 14, kMostOfStatistics = 1 << 20;
 std::string fault_of_text(std::string_view name, std::string_view text, size_t most) {
   if (text.size() > most) return fmt::format("its {} is {} bytes long, of {} at most", name, text.size(), most);
   if (const auto fault = find_text_fault(text)) return fmt::format("its {} holds {}", name, fault->message);
-  if (text.find_first_of("\t\r\n") != std::string_view::npos) return fmt::format("its {} is of several lines", name);
+  const auto is_layout = [](char c) { return c == '\t' || c == '\r' || c == '\n'; };
+  if (std::ranges::any_of(text, is_layout)) return fmt::format("its {} is of several lines", name);
   return "";
 }
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <tuple>
 
+#include "common/all_cores.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -119,20 +120,37 @@ std::vector<std::string> drop_impossible(std::vector<TunedRow>& rows, const Kern
 bool is_result(const TuningFile& file) { return !file.base_us.empty(); }
 
 // A file whose problems there can be. Those that another version of the specs wrote are left out, with a warning.
-Expected<TuningFile> load_checked(const std::string& path, const Program& program, const KernelLibrary& library) {
-  auto file = tuning::load_tuning_file(path);
-  if (!file) return file;
+struct Loaded {
+  TuningFile file;
   std::vector<std::string> warnings;
-  for (const auto& [key, line] : file->lines) {
+};
+Expected<Loaded> load_checked(const std::string& path, const KernelLibrary& library) {
+  auto file = tuning::load_tuning_file(path);
+  if (!file) return file.error();
+  Loaded loaded{*std::move(file), {}};
+  for (const auto& [key, line] : loaded.file.lines) {
     const auto fault = fault_of_key(key, library);
     if (!fault) continue;
     std::string message = fmt::format("{}:{}: {}", path, line, fault->message);
     if (fault->kind != Error::Kind::unsupported) return Error{fault->kind, std::move(message), fault->hint};
-    warnings.push_back(std::move(message));
+    loaded.warnings.push_back(std::move(message));
   }
-  (void)drop_impossible(file->rows, library);
-  warn(program, warnings);
-  return file;
+  if (!loaded.warnings.empty()) (void)drop_impossible(loaded.file.rows, library);
+  return loaded;
+}
+
+// In the order of the paths; read by all cores, since a fleet has a thousand. The error of the first that has one.
+Expected<std::vector<TuningFile>> load_all(const std::vector<std::string>& paths, const Program& program,
+                                           const KernelLibrary& library) {
+  std::vector<std::optional<Expected<Loaded>>> all(paths.size());
+  on_all_cores(paths.size(), [&](size_t i) { all[i] = load_checked(paths[i], library); });
+  std::vector<TuningFile> files;
+  for (std::optional<Expected<Loaded>>& loaded : all) {
+    if (!*loaded) return loaded->error();
+    warn(program, (*loaded)->warnings);
+    files.push_back(std::move((*loaded)->file));
+  }
+  return files;
 }
 
 // A store may serve several programs: rows of operators that this one lacks belong to another.
@@ -434,15 +452,11 @@ Expected<int> export_file(const Program& program, const Arguments& arguments) {
 Expected<int> import_files(const Program& program, const Arguments& arguments) {
   const auto library = KernelLibrary::open(program.library.kernels);
   if (!library) return library.error();
-  std::vector<TuningFile> files;
-  for (const std::string& path : arguments.files) {
-    auto file = load_checked(path, program, *library);
-    if (!file) return file.error();
-    files.push_back(*std::move(file));
-  }
+  auto files = load_all(arguments.files, program, *library);
+  if (!files) return files.error();
   auto store = Store::open(store_path(arguments));
   if (!store) return store.error();
-  for (TuningFile& file : files) {
+  for (TuningFile& file : *files) {
     LeftOut repeated;
     drop_repeated(file, repeated);
     tell_left_out(program, repeated, "of a problem and a kernel that the file has twice");
@@ -463,13 +477,12 @@ std::string driver_of(const DeviceProfile& device) {
 
 // A file says its device and driver once, for all of its rows: rows of another's are not to be merged into it. Of a
 // folder, each device model and driver has a file.
-Done check_are_of_one_driver(const std::vector<std::string>& paths) {
-  std::optional<DeviceProfile> first;
-  for (const std::string& path : paths) {
-    auto device = tuning::load_tuning_device(path);
-    if (!device) return device.error();
-    if (!first) first = *std::move(device);
-    else if (first->vendor_id != device->vendor_id || first->device_id != device->device_id) {
+Done check_are_of_one_driver(const std::vector<FleetResult>& results) {
+  const DeviceProfile* const first = &results.front().file.device;
+  for (const FleetResult& result : results) {
+    const std::string& path = result.name;
+    const DeviceProfile* const device = &result.file.device;
+    if (first->vendor_id != device->vendor_id || first->device_id != device->device_id) {
       return refused(
           fmt::format("'{}' is of the device {}, and the files before it are of {}", path, device->name, first->name),
           "merge files of one device, or name a folder with -o, which gets a file for each device");
@@ -505,27 +518,24 @@ FleetTable merged_model(std::vector<FleetResult> results) {
 }
 
 // A table for each device model and driver.
+enum class Devices : uint8_t { one, several };
 Expected<std::vector<FleetTable>> merged_files(const Program& program, const Arguments& arguments,
-                                               const KernelLibrary& library) {
+                                               const KernelLibrary& library, Devices devices) {
+  auto files = load_all(arguments.files, program, library);
+  if (!files) return files.error();
   std::vector<FleetResult> results;
-  for (const std::string& path : arguments.files) {
-    auto file = load_checked(path, program, library);
-    if (!file) return file.error();
-    results.push_back({path, *std::move(file)});
-  }
+  for (size_t i = 0; i < files->size(); ++i) results.push_back({arguments.files[i], std::move((*files)[i])});
   if (Done checked = check_are_of_one_kind(results); !checked) return checked.error();
   std::vector<FleetTable> tables;
+  if (devices == Devices::one) {
+    if (Done checked = check_are_of_one_driver(results); !checked) return checked.error();
+    tables.push_back(merged_model(std::move(results)));
+    return tables;
+  }
   for (std::vector<FleetResult>& model : by_model<FleetResult>(std::move(results), device_of_result)) {
     tables.push_back(merged_model(std::move(model)));
   }
   return tables;
-}
-
-Expected<FleetTable> merged_table(const Program& program, const Arguments& arguments, const KernelLibrary& library) {
-  if (Done checked = check_are_of_one_driver(arguments.files); !checked) return checked.error();
-  auto tables = merged_files(program, arguments, library);
-  if (!tables) return tables.error();
-  return std::move(tables->front());
 }
 
 // The store's rows for the one selected device.
@@ -543,10 +553,8 @@ Expected<TuningFile> stored_file(const Program& program, const Arguments& argume
 Expected<int> merge_files(const Program& program, const Arguments& arguments) {
   const auto library = KernelLibrary::open(program.library.kernels);
   if (!library) return library.error();
-  if (!is_folder(arguments.output)) {
-    if (Done checked = check_are_of_one_driver(arguments.files); !checked) return checked.error();
-  }
-  auto tables = merged_files(program, arguments, *library);
+  const Devices devices = is_folder(arguments.output) ? Devices::several : Devices::one;
+  auto tables = merged_files(program, arguments, *library, devices);
   if (!tables) return tables.error();
   std::vector<TuningFile> files;
   std::string decisions = decisions_head();
@@ -572,8 +580,8 @@ Expected<int> report_page(const Program& program, const Arguments& arguments) {
   if (!library) return library.error();
   const auto wanted = [&]() -> Expected<TuningFile> {
     if (arguments.files.empty()) return stored_file(program, arguments, *library);
-    auto table = merged_table(program, arguments, *library);
-    return table ? Expected<TuningFile>(std::move(table->file)) : table.error();
+    auto tables = merged_files(program, arguments, *library, Devices::one);
+    return tables ? Expected<TuningFile>(std::move(tables->front().file)) : tables.error();
   };
   auto file = wanted();
   if (!file) return file.error();
