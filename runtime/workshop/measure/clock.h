@@ -60,7 +60,8 @@ class SteadyClock {
   Expected<ClockLevel> raise();
   // The best of a few samples, one if that is steady.
   Expected<ClockLevel> look();
-  // How fast the device is now, beside its best so far: of a GPU at its plateau, of a host as it is.
+  // How fast the device is now, beside its best so far: of a GPU at its plateau, of a host as it is. On a host, it looks
+  // longer, since other programs interrupt most samples there.
   Expected<ClockLevel> sentinel();
   // raise() rests so long, if need be, until the device is at its plateau again: for one that has to cool.
   void wait_for_plateau(std::chrono::nanoseconds most) { most_rest_ = most; }

@@ -316,6 +316,7 @@ Done Worker::time(const Ids& ids, const measure::TimingOptions& how) {
 }
 
 Done Worker::sentinel() {
+  const PinnedApart pinned(host_threads_);  // as kernels are timed
   const auto level = clock_.sentinel();
   if (!level) return level.error();
   // Products run as much faster than multiplications as the profile says.

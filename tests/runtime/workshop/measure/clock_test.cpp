@@ -19,7 +19,7 @@ struct MadeUpDevice {
   std::function<double(nanoseconds worked)> clock_after;  // since the last rest
   nanoseconds now{}, worked{}, rested{};
 
-  SteadyClock watch() {
+  SteadyClock watch(SteadyClock::Of of = SteadyClock::Of::gpu) {
     return SteadyClock({.sample =
                             [this] {
                               now += 1ms;
@@ -33,7 +33,8 @@ struct MadeUpDevice {
                               now += time;
                               rested += time;
                               worked = 0ns;
-                            }});
+                            }},
+                       of);
   }
 };
 
@@ -141,6 +142,19 @@ TEST(SteadyClock, OfAHostIsAlwaysSteady) {
   SteadyClock clock;
   EXPECT_TRUE(clock.raise()->is_steady());
   EXPECT_TRUE(clock.look()->is_steady());
+}
+
+// Other programs interrupt most of the samples, and the device is as fast as before. Or it is really slower.
+TEST(SteadyClock, LooksLongerAtABusyHost) {
+  bool is_slow = false;
+  const auto is_interrupted = [](nanoseconds worked) { return worked > 10ms && worked / 1ms % 12 != 0; };
+  MadeUpDevice device{[&](nanoseconds worked) { return is_interrupted(worked) ? 0.2 : (is_slow ? 0.7 : 1.0); }};
+  SteadyClock clock = device.watch(SteadyClock::Of::host);
+  ASSERT_TRUE(clock.sentinel());
+  device.worked = 12ms;
+  for (int look = 0; look < 5; ++look) EXPECT_EQ(clock.sentinel()->of_best, 1) << look;
+  is_slow = true;
+  EXPECT_DOUBLE_EQ(clock.sentinel()->of_best, 0.7);
 }
 
 TEST(SteadyClock, PassesOnWhatGoesWrong) {
