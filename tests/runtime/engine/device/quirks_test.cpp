@@ -104,6 +104,16 @@ TEST(Quirks, FitByName) {
   DeviceProfile device{.name = "PowerVR Rogue GE8320"};
   device.vendor_id = 0x1010;
   EXPECT_EQ(distrusted_in(device), bit(Feature::shader_float16));
+  device.name = "PowerVR D-Series DXT-48-1536 MC1";
+  EXPECT_EQ(distrusted_in(device), bit(Feature::cooperative_matrix) | bit(Feature::integer_dot_product));
+}
+
+TEST(Quirks, FitByNameAndDriver) {
+  DeviceProfile device{.name = "Adreno (TM) 840", .driver_name = "Qualcomm Technologies Inc. Adreno Vulkan Driver"};
+  device.vendor_id = 0x5143;
+  EXPECT_EQ(distrusted_in(device), bit(Feature::cooperative_matrix));
+  device.driver_name = "turnip Mesa driver";
+  EXPECT_EQ(distrusted_in(device), 0U);
 }
 
 TEST(Quirks, VersionsAreComparedNumberByNumber) {
