@@ -463,6 +463,76 @@ Evaluated concat(const Node& node, Inputs inputs, int64_t most) {
   return std::optional(std::move(result));
 }
 
+// The elements on and above a diagonal, or on and below it, of each matrix; zeros elsewhere.
+Evaluated triangle(const Node& node, const Tensor& x, int64_t diagonal) {
+  if (x.shape.size() < 2) return refused(fmt::format("its input is {}", to_text(x.shape)));
+  const int64_t rows = x.shape[x.shape.size() - 2], columns = x.shape.back();
+  const bool is_upper = node.integer("upper", 1) != 0;
+  Tensor result = made(node, x.type, x.shape);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const int64_t distance = i % columns - i / columns % rows;
+    if (is_upper ? distance >= diagonal : distance <= diagonal) copy_element(result, i, x, i);
+  }
+  return std::optional(std::move(result));
+}
+
+Evaluated cumulative_sum(const Node& node, const Tensor& x, int64_t said_axis) {
+  const auto axis = axis_of(said_axis, x.shape.size());
+  if (!axis) return axis.error();
+  const int64_t side = x.shape[*axis], inner = row_major_strides(x.shape)[*axis];
+  const bool is_reverse = node.integer("reverse", 0) != 0, is_exclusive = node.integer("exclusive", 0) != 0;
+  Tensor result = made(node, x.type, x.shape);
+  for (int64_t line = 0; side > 0 && line < x.size() / side; ++line) {
+    const int64_t first = line / inner * inner * side + line % inner;
+    double real = 0;
+    int64_t integer = 0;
+    for (int64_t j = 0; j < side; ++j) {
+      const int64_t i = first + (is_reverse ? side - 1 - j : j) * inner;
+      const auto put_sum = [&] { is_real(x.type) ? set_real(result, i, real) : set_integer(result, i, integer); };
+      if (is_exclusive) put_sum();
+      if (is_real(x.type)) real += real_at(x, i);
+      else integer = static_cast<int64_t>(static_cast<uint64_t>(integer) + static_cast<uint64_t>(x.integer(i)));
+      if (!is_exclusive) put_sum();
+    }
+  }
+  return std::optional(std::move(result));
+}
+
+// The data with rows of it replaced: the last dimension of the indices says which.
+Evaluated scatter_nd(const Node& node, const Tensor& x, const Tensor& indices, const Tensor& updates) {
+  if (node.word("reduction", "none") != "none" || updates.type != x.type) return std::optional<Tensor>();
+  const size_t depth = indices.shape.empty() ? 0 : static_cast<size_t>(indices.shape.back());
+  if (indices.shape.empty() || depth > x.shape.size()) return refused("its indices have too many coordinates");
+  Shape expected(indices.shape.begin(), indices.shape.end() - 1);
+  const auto inner_begin = x.shape.begin() + static_cast<std::ptrdiff_t>(depth);
+  expected.insert(expected.end(), inner_begin, x.shape.end());
+  if (updates.shape != expected)
+    return refused(fmt::format("its updates are {}, and must be {}", to_text(updates.shape), to_text(expected)));
+  const int64_t inner = element_count({inner_begin, x.shape.end()});
+  const Strides strides = row_major_strides(x.shape);
+  Tensor result = x;
+  result.name = node.name;
+  for (int64_t row = 0; inner > 0 && row < updates.size() / inner; ++row) {
+    int64_t to = 0;
+    for (size_t d = 0; d < depth; ++d) {
+      const int64_t said = indices.integer(row * static_cast<int64_t>(depth) + static_cast<int64_t>(d));
+      const int64_t place = said < 0 ? said + x.shape[d] : said;
+      if (place < 0 || place >= x.shape[d])
+        return refused(fmt::format("one of its indices is {}, in a dimension of {}", said, x.shape[d]));
+      to += place * strides[d];
+    }
+    for (int64_t i = 0; i < inner; ++i) copy_element(result, to + i, updates, row * inner + i);
+  }
+  return std::optional(std::move(result));
+}
+
+Evaluated is_nan(const Node& node, const Tensor& x) {
+  if (!is_real(x.type)) return std::optional<Tensor>();
+  Tensor result = made(node, ElementType::boolean, x.shape);
+  for (int64_t i = 0; i < x.size(); ++i) set_integer(result, i, std::isnan(real_at(x, i)) ? 1 : 0);
+  return std::optional(std::move(result));
+}
+
 // ---- reduced --------------------------------------------------------------------------------------------------------
 
 struct Reduction {
@@ -522,8 +592,9 @@ const Row* row_of(const Row (&rows)[N], std::string_view op) {
   return found == std::end(rows) ? nullptr : &*found;
 }
 
-constexpr std::string_view kOthers[] = {"Cast",  "Concat", "ConstantOfShape", "Expand", "Gather",
-                                        "Range", "Size",   "Slice",           "Tile",   "Where"};
+constexpr std::string_view kOthers[] = {"Cast",   "Concat", "ConstantOfShape", "CumSum",    "Expand",
+                                        "Gather", "IsNaN",  "Range",           "ScatterND", "Size",
+                                        "Slice",  "Tile",   "Trilu",           "Where"};
 constexpr std::string_view kOfSeveral[] = {"Max", "Min", "Sum"};
 
 }  // namespace
@@ -560,6 +631,10 @@ Evaluated evaluate(const Node& node, Inputs inputs, int64_t opset, int64_t most)
   if (node.op == "Gather" && has_two) return gather(node, x, *inputs[1], most);
   if (node.op == "Expand" && has_two) return expand(node, x, list_of(*inputs[1]), most);
   if (node.op == "Tile" && has_two) return tile(node, x, *inputs[1], most);
+  if (node.op == "Trilu") return triangle(node, x, has_two && inputs[1]->size() == 1 ? inputs[1]->integer(0) : 0);
+  if (node.op == "CumSum" && has_two && inputs[1]->size() == 1) return cumulative_sum(node, x, inputs[1]->integer(0));
+  if (node.op == "ScatterND" && has_all && inputs.size() == 3) return scatter_nd(node, x, *inputs[1], *inputs[2]);
+  if (node.op == "IsNaN") return is_nan(node, x);
   if (is_function(node.op)) return function(node, inputs);
   return std::optional<Tensor>();
 }

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/runtime/models/onnx/model_builder.h"
 #include "tests/support/expected_text.h"
 
@@ -104,6 +106,28 @@ TEST(Evaluate, Reductions) {
   EXPECT_EQ(evaluated("ReduceL1", {reals({2}, {-1, 2})}, of_each), "float32 [2] 1, 2");
   EXPECT_EQ(evaluated("ReduceSum", {longs({2}, {-1, 2})}, of_each), "int64 [2] -1, 2");
   EXPECT_EQ(evaluated("ReduceSum", {x, longs({1}, {5})}), "it names axis 5, and its input has rank 2");
+}
+
+TEST(Evaluate, TrianglesSumsAndScatters) {
+  const auto matrix = longs({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(evaluated("Trilu", {matrix}), "int64 [2, 3] 1, 2, 3, 0, 5, 6");
+  EXPECT_EQ(evaluated("Trilu", {matrix, longs({}, {1})}), "int64 [2, 3] 0, 2, 3, 0, 0, 6");
+  EXPECT_EQ(evaluated("Trilu", {matrix, longs({}, {-1})}, {{"upper", int64_t{0}}}), "int64 [2, 3] 0, 0, 0, 4, 0, 0");
+  EXPECT_EQ(evaluated("Trilu", {longs({2}, {1, 2})}), "its input is [2]");
+  EXPECT_EQ(evaluated("CumSum", {matrix, longs({}, {1})}), "int64 [2, 3] 1, 3, 6, 4, 9, 15");
+  EXPECT_EQ(evaluated("CumSum", {matrix, longs({}, {0})}), "int64 [2, 3] 1, 2, 3, 5, 7, 9");
+  EXPECT_EQ(evaluated("CumSum", {matrix, longs({}, {-1})}, {{"reverse", int64_t{1}}, {"exclusive", int64_t{1}}}),
+            "int64 [2, 3] 5, 3, 0, 11, 6, 0");
+  EXPECT_EQ(evaluated("CumSum", {reals({2}, {0.5f, 2}), longs({}, {0})}), "float32 [2] 0.5, 2.5");
+  EXPECT_EQ(evaluated("ScatterND", {matrix, longs({1, 1}, {-1}), longs({1, 3}, {7, 8, 9})}),
+            "int64 [2, 3] 1, 2, 3, 7, 8, 9");
+  EXPECT_EQ(evaluated("ScatterND", {matrix, longs({2, 2}, {0, 1, 1, 2}), longs({2}, {7, 8})}),
+            "int64 [2, 3] 1, 7, 3, 4, 5, 8");
+  EXPECT_EQ(evaluated("ScatterND", {matrix, longs({1, 1}, {2}), longs({1, 3}, {7, 8, 9})}),
+            "one of its indices is 2, in a dimension of 2");
+  EXPECT_EQ(evaluated("ScatterND", {matrix, longs({1, 1}, {0}), longs({3}, {7, 8, 9})}),
+            "its updates are [3], and must be [1, 3]");
+  EXPECT_EQ(evaluated("IsNaN", {reals({2}, {1, NAN})}), "bool [2] 0, 1");
 }
 
 }  // namespace
