@@ -63,11 +63,15 @@ class Model {
     const batch = tokens.length, rows = Math.max(...tokens.map((list) => list.length)), total = Math.max(...lengths);
     const ids = tokens.flatMap((list) => [...list, ...Array(rows - list.length).fill(0)]);
     const mask = lengths.flatMap((length) => Array.from({length: total}, (_, i) => (i < length ? 1 : 0)));
-    const results = await this.session.run({
+    const positions = tokens.flatMap((list, b) => Array.from({length: rows}, (_, i) => lengths[b] - list.length + i));
+    const given = {
       input_ids: integers(ids, [batch, rows]),
       attention_mask: integers(mask, [batch, total]),
+      position_ids: integers(positions, [batch, rows]),
       ...this.past,
-    });
+    };
+    const names = Object.keys(given).filter((name) => this.session.inputNames.includes(name));
+    const results = await this.session.run(Object.fromEntries(names.map((name) => [name, given[name]])));
     for (const name of Object.keys(this.past)) this.past[name] = results[name.replace('past_key_values', 'present')];
     const vocabulary = results.logits.dims[2];
     return tokens.map((list, b) => {

@@ -90,17 +90,24 @@ Done check_names(const Graph& graph, const LanguageNames& names) {
   return std::monostate{};
 }
 
-// Whether the model has angles for all positions; a position behind a table would be rotated by none.
-Done check_positions(const Graph& graph, const Inferred& inferred, int64_t capacity) {
+// Whether the model has angles, or learned rows, for all positions. Behind a table there are none.
+Done check_positions(const Graph& graph, const Inferred& inferred, const GeneratorOptions& options) {
+  const Value* positions = input_named(graph, options.names.positions);
+  const auto check_table = [&](const Node& node, std::string_view operand, std::string_view what) -> Done {
+    const auto value = value_of(node.inputs, operand);
+    const Shape table = value ? inferred.values[*value].shape : Shape();
+    if (table.size() != 2 || table[0] >= options.capacity) return std::monostate{};
+    return refused(fmt::format("the capacity is {} tokens, and node '{}' has {} for {} positions", options.capacity,
+                               node.name, what, table[0]),
+                   "a smaller capacity, or fewer tokens");
+  };
   for (const Node& node : graph.nodes) {
-    const auto cos = std::ranges::find(node.inputs, "cos", &Port::operand);
-    if ((node.op != "rotary_embedding" && !node.op.starts_with("rotary_cache_write")) || cos == node.inputs.end())
-      continue;
-    const Shape& table = inferred.values[cos->value].shape;
-    if (table.size() == 2 && table[0] < capacity)
-      return refused(fmt::format("the capacity is {} tokens, and node '{}' has angles for {} positions", capacity,
-                                 node.name, table[0]),
-                     "a smaller capacity, or fewer tokens");
+    const bool rotates = node.op == "rotary_embedding" || node.op.starts_with("rotary_cache_write");
+    const auto indices = value_of(node.inputs, "indices");
+    const bool takes_rows = node.op == "gather" && indices && &graph.values[*indices] == positions;
+    Done known = rotates ? check_table(node, "cos", "angles") : std::monostate{};
+    if (known && takes_rows) known = check_table(node, "input", "rows");
+    if (!known) return known;
   }
   return std::monostate{};
 }
@@ -150,7 +157,7 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
   if (logits == graph.outputs.end()) return refused(fmt::format("the model has no output '{}'", options.names.logits));
   const auto inferred = infer(graph, operators, shapes_of_inputs(graph, options, 1, 1));
   if (!inferred) return inferred.error();
-  if (Done known = check_positions(graph, *inferred, options.capacity); !known) return known.error();
+  if (Done known = check_positions(graph, *inferred, options); !known) return known.error();
   const ValueId value = logits->value;
   const Shape& shape = inferred->values[value].shape;
   if (shape.size() != 3)

@@ -10,6 +10,7 @@
 #include "common/files.h"
 #include "runtime/models/onnx/check_model.h"
 #include "runtime/models/onnx/importer.h"
+#include "runtime/models/onnx/join_attention.h"
 #include "runtime/models/onnx/join_functions.h"
 #include "runtime/models/onnx/upgrade.h"
 
@@ -126,25 +127,31 @@ std::vector<std::string> texts_of(std::span<const Note> notes) {
 
 namespace {
 
-Done prepare(Model& model, const ImportOptions& options) {
+Done prepare(Model& model, const ImportOptions& options, std::vector<Note>& notes) {
   if (Done bound = bind_constants(model.graph, options.constants); !bound) return bound;
   if (Done bound = bind_sides(model.graph, options.shapes); !bound) return bound;
   if (Done upgraded = upgrade(model); !upgraded) return upgraded;
   if (Done sound = check_model(model); !sound) return sound;
   join_layers(model.graph);
-  if (options.fuses) join_functions(model.graph);
-  return std::monostate{};
+  if (!options.fuses) return std::monostate{};
+  join_functions(model.graph);
+  const bool finds_states = options.states.empty() && options.finds_states;
+  return join_attention(model, finds_states ? states_of(model.graph) : options.states, notes);
 }
 
 }  // namespace
 
 Expected<Imported> import_model(Model model, const ImportOptions& options) {
-  if (Done prepared = prepare(model, options); !prepared) return prepared.error();
-  return Importer(model, options).run();
+  std::vector<Note> notes;
+  if (Done prepared = prepare(model, options, notes); !prepared) return prepared.error();
+  auto imported = Importer(model, options).run();
+  if (imported) imported->notes.insert(imported->notes.begin(), notes.begin(), notes.end());
+  return imported;
 }
 
 Expected<Support> check_support(Model model, const ImportOptions& options) {
-  if (Done prepared = prepare(model, options); !prepared) return prepared.error();
+  std::vector<Note> notes;
+  if (Done prepared = prepare(model, options, notes); !prepared) return prepared.error();
   Importer importer(model, options);
   const auto imported = importer.run();
   Support support{importer.node_count(), importer.lacks()};

@@ -56,6 +56,8 @@ std::vector<StateNames> states_of(const ModelGraph& graph);
 
 // i32 [B]: the position of the last new token of each sequence.
 constexpr std::string_view kLastPositions = "last_positions";
+// Inputs of language models: [B, S], [B, past + S] and [B, S].
+constexpr std::string_view kTokens = "input_ids", kAttentionMask = "attention_mask", kPositions = "position_ids";
 
 struct ImportOptions {
   // Inputs of the model that are known already, scales above all: they become constants. Where qgen lacks the model's

@@ -5,6 +5,9 @@
 // --kv-heads 2 --vocabulary 96 --positions 64: int4.onnx with --seed 6, f16.onnx with --type f16. The tokens were
 // recorded with ONNX Runtime 1.30 (bench/models/generate_onnxruntime.js). onnx.onnx has --attention onnx --seed 2, and
 // multi_head.onnx has --attention multi_head --kv-heads 4 --seed 3; their tokens are compared with runs without caches.
+//
+// Those of make_written_out_model.py have attention as several nodes. With --width 16 --vocabulary 64 --positions 40:
+// llama.onnx has --seed 6, sdpa.onnx --seed 8 --type f16, gpt2.onnx --seed 2, and whisper.onnx --seed 1.
 #include "runtime/models/graph/generator.h"
 
 #include <fmt/format.h>
@@ -46,6 +49,18 @@ const Recorded kRecorded[] = {
      {{89, 29, 11, 59, 71, 20, 11, 10, 53, 46, 59, 71, 88, 81, 73, 45, 37, 81, 73, 21, 91, 15, 61, 24},
       {88, 53, 46, 62, 54, 87, 51, 87, 51, 87, 51, 87, 51, 87, 83, 51, 87, 51, 87, 51, 87, 83, 51, 87},
       {46, 85, 27, 1, 41, 20, 94, 81, 45, 77, 92, 51, 85, 34, 51, 85, 34, 51, 85, 43, 75, 73, 50, 22}}},
+    {"llama",
+     {{34, 28, 57, 38, 53, 17, 57, 38, 36, 17, 40, 14, 62, 62, 2, 14, 7, 55, 62, 48, 17, 29, 2, 14},
+      {32, 19, 46, 34, 56, 62, 25, 52, 52, 39, 62, 12, 46, 62, 48, 53, 2, 38, 48, 39, 62, 59, 2, 56},
+      {46, 12, 46, 29, 53, 2, 25, 53, 58, 53, 62, 46, 53, 53, 53, 58, 53, 53, 53, 53, 53, 53, 53, 53}}},
+    {"sdpa",
+     {{0, 14, 38, 63, 58, 48, 28, 52, 12, 63, 58, 23, 52, 58, 58, 52, 22, 58, 5, 0, 28, 52, 40, 0},
+      {0, 14, 0, 16, 36, 0, 15, 52, 63, 16, 14, 0, 20, 23, 52, 63, 38, 0, 16, 11, 11, 47, 38, 0},
+      {21, 0, 42, 42, 37, 23, 16, 42, 52, 50, 42, 37, 23, 16, 21, 52, 15, 23, 16, 34, 0, 40, 13, 6}}},
+    {"gpt2",
+     {{46, 46, 6, 34, 19, 37, 6, 34, 34, 19, 19, 19, 19, 19, 19, 19, 19, 46, 19, 19, 19, 19, 19, 19},
+      {19, 25, 30, 45, 19, 34, 19, 34, 6, 48, 4, 15, 19, 34, 4, 15, 19, 34, 21, 19, 34, 4, 43, 19},
+      {38, 8, 19, 60, 34, 20, 19, 34, 4, 20, 50, 19, 21, 19, 3, 19, 34, 34, 4, 20, 19, 34, 19, 24}}},
 };
 
 std::string file_of(const std::string& name) {
@@ -97,6 +112,71 @@ TEST_F(GeneratorTest, SequencesOfDifferentLengths) {
     EXPECT_EQ(generated->prompt_tokens, 10u);
   }
 }
+
+// ---- attention as several nodes ---------------------------------------------------------------------------------------
+
+size_t count_of(const Graph& graph, std::string_view op) {
+  return static_cast<size_t>(std::ranges::count(graph.nodes, op, &Node::op));
+}
+
+TEST_F(GeneratorTest, WrittenOutLayersAreOneNode) {
+  struct Case {
+    std::string name;
+    size_t attention, rotations, caches;
+  };
+  for (const auto& [name, attention, rotations, caches] :
+       {Case{"llama", 2, 4, 2}, {"sdpa", 2, 4, 2}, {"gpt2", 2, 0, 2}, {"whisper", 4, 0, 2}}) {
+    SCOPED_TRACE(name);
+    const auto graph = graph_of(name);
+    ASSERT_TRUE(graph) << to_text(graph.error());
+    EXPECT_EQ(count_of(*graph, "attention"), attention);
+    EXPECT_EQ(count_of(*graph, "rotary_embedding"), rotations);
+    EXPECT_EQ(count_of(*graph, "cache_write"), caches);
+    EXPECT_EQ(count_of(*graph, "softmax"), 0u);
+    for (const Node& node : graph->nodes) {
+      if (node.op == "attention") EXPECT_FALSE(value_of(node.inputs, "mask")) << node.name;
+    }
+  }
+}
+
+// The decoder of speech recognition reads keys and values of an encoder, so Generator does not take it.
+TEST_F(GeneratorTest, ADecoderWithKeysOfAnEncoder) {
+  auto graph = graph_of("whisper");
+  ASSERT_TRUE(graph) << to_text(graph.error());
+  constexpr int64_t kCapacity = 12;
+  InputShapes states;
+  for (const State& state : graph->states) states.emplace(graph->values[state.input].name, Shape{1, 4, kCapacity, 4});
+  Model model = Model::create(context(), generated::operators::entries(), *std::move(graph), {.states = states});
+  Tensors inputs;
+  for (int i = 0; i < 4; ++i) {
+    HostTensor tensor = zeros(DType::f32, {1, 4, 7, 4});
+    for (size_t at = 0; at < tensor.as<float>().size(); ++at)
+      tensor.as<float>()[at] = static_cast<float>(std::sin(0.37 * static_cast<double>(at) + i));
+    inputs.emplace(fmt::format("past_key_values.{}.encoder.{}", i / 2, i % 2 == 0 ? "key" : "value"),
+                   std::move(tensor));
+  }
+  std::vector<int32_t> fed = {1, 2, 3}, said;
+  for (int32_t length = 0; said.size() < 8;) {
+    const auto rows = std::ssize(fed);
+    HostTensor ids = zeros(DType::i32, {1, rows}), positions = ids, last = zeros(DType::i32, {1});
+    for (size_t i = 0; i < fed.size(); ++i) {
+      ids.as<int32_t>()[i] = fed[i];
+      positions.as<int32_t>()[i] = length++;
+    }
+    last.as<int32_t>()[0] = length - 1;
+    inputs.insert_or_assign("input_ids", ids);
+    inputs.insert_or_assign("position_ids", positions);
+    inputs.insert_or_assign("last_positions", last);
+    const auto outputs = model.run(inputs);
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    const auto logits = outputs->at("logits").as<float>().last(64);
+    fed = {static_cast<int32_t>(std::ranges::max_element(logits) - logits.begin())};
+    said.push_back(fed.front());
+  }
+  EXPECT_THAT(said, ElementsAre(1, 49, 1, 49, 1, 49, 24, 31));  // of ONNX Runtime 1.30
+}
+
+// ---- other forms of attention -----------------------------------------------------------------------------------------
 
 // The token that the model gives without a cache, all tokens being one prompt.
 int32_t token_without_cache(Model& model, const std::vector<int32_t>& tokens) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Layers of language models that exporters write as several nodes become ONNX's nodes for them:
+//
+//   MatMul, scale, mask, Softmax, MatMul              Attention, without a matrix of scores
+//   the same after Concat(past, new)                  Attention with a past, which can be a state
+//   Slice, Neg, Concat, Mul by cos and by sin, Add    RotaryEmbedding
+//   positions that are computed of the past's length  the input position_ids, if the caches are states
+//
+// Scales, masks and positions are recognised by their values in trials of several sizes (trial.h), and not by the nodes
+// that compute them: these differ between exporters. A mask is causal if it is so in all trials, one of which is longer
+// than every constant that the mask is computed from.
+#pragma once
+
+#include "runtime/models/onnx/note.h"
+#include "runtime/models/onnx/rewriter.h"
+
+namespace qgen::onnx {
+
+// `states`: caches that stay on the device; others are inputs and outputs. Errors: states of written-out attention that
+// cannot stay there, and why.
+Done join_attention(Model& model, std::span<const StateNames> states, std::vector<Note>& notes);
+
+// ---- its parts ------------------------------------------------------------------------------------------------------
+
+// `reads_positions`: read_positions() follows.
+void join_rotary(Rewriter& rewriter, bool reads_positions);
+// Values that are positions of the new tokens become the input kPositions.
+void read_positions(Rewriter& rewriter);
+// Gemm between two Reshapes that flatten rows and part them again: a MatMul and an Add, which need no known sizes. And an
+// Expand before a MatMul that broadcasts the same.
+void keep_sides(Rewriter& rewriter);
+
+// [B, S, N, D], if the value is its Transpose to [B, N, S, D].
+std::optional<std::string> rows_before(Rewriter& rewriter, const std::string& heads_first);
+
+}  // namespace qgen::onnx

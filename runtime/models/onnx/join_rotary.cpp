@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// x * cos + concat(-second half of x, first half of x) * sin, over the last axis of heads, as RotaryEmbedding. That one
+// takes one cos and one sin for two elements. So cos and sin must have equal halves, by how they are made: a Concat of
+// one value with itself, or a constant table, and functions of these.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/models/onnx/join_attention.h"
+
+namespace qgen::onnx {
+namespace {
+
+class RotaryJoiner {
+ public:
+  RotaryJoiner(Rewriter& rewriter, bool reads_positions) : rewriter_(rewriter), reads_positions_(reads_positions) {}
+
+  void run() {
+    for (Node* node : rewriter_.nodes()) {
+      if (node->op == "Add" && node->domain.empty() && node->inputs.size() == 2) join(*node);
+    }
+  }
+
+ private:
+  // The two inputs of a product.
+  struct Product {
+    std::string x, factor;
+  };
+  // Both orders of the operands of a product that only the sum reads.
+  std::vector<Product> products_at(const std::string& value) {
+    const Node* product = rewriter_.writer(value, "Mul", 2);
+    if (!product || !rewriter_.only_reader(value)) return {};
+    const auto& [a, b] = std::tie(product->inputs[0], product->inputs[1]);
+    return {{a, b}, {b, a}};
+  }
+
+  // Whether the value is the half of x that begins at `start`.
+  bool is_half(const std::string& value, const std::string& x, bool is_second) {
+    const Node* node = rewriter_.writer(value);
+    if (!node || !node->domain.empty() || node->inputs.empty() || node->inputs[0] != x || !rewriter_.only_reader(value))
+      return false;
+    const auto whole = rewriter_.shapes(x), part = rewriter_.shapes(value);
+    if (whole.empty() || part.empty()) return false;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      Shape half = whole[i];
+      if (half.empty() || half.back() % 2 != 0) return false;
+      half.back() /= 2;
+      if (part[i] != half) return false;
+    }
+    const auto rank = std::ssize(whole.front());
+    if (node->op == "Split") {
+      const int64_t axis = node->integer("axis", 0);
+      return (axis == -1 || axis == rank - 1) && node->outputs.size() == 2 && node->outputs[is_second ? 1 : 0] == value;
+    }
+    return node->op == "Slice" &&
+           begins_at(*node, is_second ? whole.front().back() / 2 : 0, whole.front().back(), rank);
+  }
+
+  // A Slice of the last axis; where it ends, its shape says.
+  bool begins_at(const Node& node, int64_t start, int64_t side, int64_t rank) const {
+    const auto one = [&](std::string_view attribute, size_t index, int64_t otherwise) -> std::optional<int64_t> {
+      if (node.find(attribute)) {
+        const auto list = node.integers(attribute);
+        return list.size() == 1 ? std::optional(list.front()) : std::nullopt;
+      }
+      if (!node.has_input(index)) return otherwise;
+      const auto number = rewriter_.number(node.inputs[index]);
+      return number ? std::optional(static_cast<int64_t>(*number)) : std::nullopt;
+    };
+    const auto from = one("starts", 1, 0), axis = one("axes", 3, 0), step = one("steps", 4, 1);
+    return from && axis && step == 1 && (*axis == -1 || *axis == rank - 1) && (*from == start || *from == start - side);
+  }
+
+  // The x of concat(-second half, first half).
+  std::optional<std::string> turned_at(const std::string& value) {
+    const Node* joint = rewriter_.writer(value, "Concat", 2);
+    if (!joint || joint->inputs.size() != 2 || !rewriter_.only_reader(value)) return std::nullopt;
+    const Node* negative = rewriter_.writer(joint->inputs[0], "Neg", 1);
+    if (!negative || !rewriter_.only_reader(joint->inputs[0])) return std::nullopt;
+    const Node* half = rewriter_.writer(negative->inputs[0]);
+    if (!half || half->inputs.empty()) return std::nullopt;
+    const std::string& x = half->inputs[0];
+    const bool is_turned = is_half(negative->inputs[0], x, true) && is_half(joint->inputs[1], x, false);
+    return is_turned && is_along_last(*joint, x) ? std::optional(x) : std::nullopt;
+  }
+  bool is_along_last(const Node& node, const std::string& of) const {
+    const auto shapes = rewriter_.shapes(of);
+    const int64_t axis = node.integer("axis", 0);
+    return !shapes.empty() && (axis == -1 || axis == std::ssize(shapes.front()) - 1);
+  }
+
+  // The first half of the last axis, if the second is the same.
+  std::optional<std::string> half_of(const std::string& value) {
+    const auto found = halves_.find(value);
+    if (found != halves_.end()) return found->second;
+    auto half = made_half(value);
+    halves_.emplace(value, half);
+    return half;
+  }
+  std::optional<std::string> made_half(const std::string& value) {
+    if (const TensorPtr constant = rewriter_.constant(value)) return half_of_constant(*constant);
+    const Node* node = rewriter_.writer(value);
+    if (!node || !node->domain.empty() || node->inputs.empty()) return std::nullopt;
+    if (node->op == "Concat" && node->inputs.size() == 2 && node->inputs[0] == node->inputs[1])
+      return is_along_last(*node, value) ? std::optional(node->inputs[0]) : std::nullopt;
+    constexpr std::string_view kOfOne[] = {"Cast", "Cos", "Identity", "Sin"};
+    const bool is_scaled = (node->op == "Mul" || node->op == "Div") && node->inputs.size() == 2;
+    const size_t of = is_scaled && rewriter_.number(node->inputs[0]) ? 1 : 0;
+    if (is_scaled && !rewriter_.number(node->inputs[1 - of])) return std::nullopt;
+    if (is_scaled && node->op == "Div" && of == 1) return std::nullopt;
+    const bool is_gather = node->op == "Gather" && node->integer("axis", 0) == 0 && node->inputs.size() == 2;
+    if (!is_scaled && !is_gather && std::ranges::find(kOfOne, node->op) == std::end(kOfOne)) return std::nullopt;
+    const Node copy = *node;
+    const auto half = half_of(is_gather ? whole_table(copy.inputs[0]) : copy.inputs[of]);
+    if (!half) return std::nullopt;
+    std::vector<std::string> inputs = copy.inputs;
+    inputs[of] = *half;
+    return rewriter_.add(copy.op, std::move(inputs), copy.attributes, copy.name);
+  }
+  // Some models cut a table to the number of tokens. No position is behind that, so the whole one does as well.
+  std::string whole_table(const std::string& value) {
+    const Node* slice = rewriter_.writer(value, "Slice", 3);
+    if (!slice || !rewriter_.constant(slice->inputs[0]) || rewriter_.number(slice->inputs[1]) != 0) return value;
+    const bool is_first = slice->has_input(3) && rewriter_.number(slice->inputs[3]) == 0 &&
+                          (!slice->has_input(4) || rewriter_.number(slice->inputs[4]) == 1);
+    return is_first ? slice->inputs[0] : value;
+  }
+  std::optional<std::string> half_of_constant(const Tensor& tensor) {
+    if (tensor.shape.empty() || tensor.shape.back() % 2 != 0 || !is_real(tensor.type)) return std::nullopt;
+    Tensor half{"", tensor.type, tensor.shape, {}};
+    half.shape.back() /= 2;
+    const auto width = static_cast<size_t>(half.shape.back() * bytes(tensor.type));
+    for (size_t at = 0; width > 0 && at < tensor.data.size(); at += 2 * width) {
+      if (std::memcmp(&tensor.data[at], &tensor.data[at + width], width) != 0) return std::nullopt;
+      half.data.insert(half.data.end(), &tensor.data[at], &tensor.data[at] + width);
+    }
+    return rewriter_.add_constant(std::move(half));
+  }
+
+  struct Rotation {
+    std::string x, cos, sin;  // cos and sin as the model has them
+    std::string names;
+  };
+  std::optional<Rotation> rotation_at(const Node& sum) {
+    for (size_t i = 0; i < 2; ++i) {
+      for (const Product& plain : products_at(sum.inputs[i])) {
+        for (const Product& turned : products_at(sum.inputs[1 - i])) {
+          const auto x = turned_at(turned.x);
+          if (x == plain.x) return Rotation{*x, plain.factor, turned.factor, sum.name};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The axis of heads, of heads [B, N, S, D] or [B, S, N, D]; cos is [B, S, D] with a 1 there.
+  std::optional<size_t> axis_of_heads(const std::string& x, const std::string& cos) const {
+    const auto heads = rewriter_.shapes(x), angles = rewriter_.shapes(cos);
+    if (heads.empty() || angles.empty()) return std::nullopt;
+    // One row of angles for all sequences gets one for each when the input of positions is read instead.
+    const bool may_widen = reads_positions_ && rewriter_.depends_on_past(cos);
+    for (const size_t axis : {size_t{1}, size_t{2}}) {
+      bool fits = true;
+      for (size_t i = 0; i < heads.size(); ++i) {
+        Shape expected = heads[i];
+        fits = fits && expected.size() == 4;
+        if (fits) expected[axis] = 1;
+        if (fits && may_widen && angles[i].size() == 4 && angles[i][0] == 1) expected[0] = 1;
+        fits = fits && angles[i] == expected;
+      }
+      if (fits) return axis;
+    }
+    return std::nullopt;
+  }
+
+  // [B, S, D / 2] of what an Unsqueeze makes.
+  std::optional<std::string> angles_at(const std::string& value) {
+    const Node* wider = rewriter_.writer(value, "Unsqueeze", 1);
+    if (!wider) return std::nullopt;
+    const std::string inner = wider->inputs[0];
+    const auto before = rewriter_.shapes(inner);
+    if (before.empty() || before.front().size() != 3) return std::nullopt;
+    return half_of(inner);
+  }
+
+  void join(const Node& sum) {
+    const auto rotation = rotation_at(sum);
+    if (!rotation) return;
+    const auto axis = axis_of_heads(rotation->x, rotation->cos), same = axis_of_heads(rotation->x, rotation->sin);
+    if (!axis || axis != same) return;
+    const auto cos = angles_at(rotation->cos), sin = angles_at(rotation->sin);
+    if (!cos || !sin) return;
+    const Shape shape = rewriter_.shapes(rotation->x).front();
+    const int64_t heads = shape[*axis], width = shape[3];
+    std::string x = rotation->x;
+    if (*axis == 1) {
+      const auto rows = rows_before(rewriter_, x);
+      x = rows ? *rows : rewriter_.add("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+    }
+    x = rewriter_.add("Reshape", {x, rewriter_.add_list({0, 0, heads * width})});
+    const std::string rotated = rewriter_.add("RotaryEmbedding", {x, *cos, *sin}, {{"num_heads", heads}}, sum.name);
+    const std::string target = rewriter_.add_list({0, 0, heads, width});
+    const std::string result = sum.outputs[0];
+    if (*axis == 2) {
+      rewriter_.replace(
+          result, {.name = sum.name + " heads", .op = "Reshape", .inputs = {rotated, target}, .outputs = {result}});
+      return;
+    }
+    const std::string parted = rewriter_.add("Reshape", {rotated, target});
+    rewriter_.replace(result, {.name = sum.name + " heads first",
+                               .op = "Transpose",
+                               .inputs = {parted},
+                               .outputs = {result},
+                               .attributes = {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}});
+  }
+
+  Rewriter& rewriter_;
+  bool reads_positions_;
+  std::map<std::string, std::optional<std::string>> halves_;
+};
+
+}  // namespace
+
+std::optional<std::string> rows_before(Rewriter& rewriter, const std::string& heads_first) {
+  const Node* turned = rewriter.writer(heads_first, "Transpose", 1);
+  const bool is_so = turned && turned->integers("perm") == std::vector<int64_t>{0, 2, 1, 3};
+  return is_so ? std::optional(turned->inputs[0]) : std::nullopt;
+}
+
+void join_rotary(Rewriter& rewriter, bool reads_positions) { RotaryJoiner(rewriter, reads_positions).run(); }
+
+}  // namespace qgen::onnx

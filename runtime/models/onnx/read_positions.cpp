@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// If the caches are states, their third side is the capacity, so nothing can be computed of it. Models that have no
+// input of positions compute them: past + 0, 1, 2 ..., or the sum of the mask. And some take rows of a table by a Slice
+// from `past` on.
+#include <algorithm>
+
+#include "runtime/models/onnx/fold.h"
+#include "runtime/models/onnx/join_attention.h"
+
+namespace qgen::onnx {
+namespace {
+
+class PositionReader {
+ public:
+  explicit PositionReader(Rewriter& rewriter) : rewriter_(rewriter) {}
+
+  void run() {
+    const auto& inputs = rewriter_.graph().inputs;
+    const auto tokens = std::ranges::find(inputs, kTokens, &ValueInfo::name);
+    if (tokens == inputs.end() || !tokens->shape || tokens->shape->size() != 2) return;
+    for (Node* node : rewriter_.nodes()) {
+      for (const std::string& output : node->outputs) {
+        if (!output.empty()) read(*node, output);
+      }
+    }
+    if (is_read_) add_input(*tokens);
+  }
+
+ private:
+  void add_input(const ValueInfo& tokens) {
+    auto& inputs = rewriter_.graph().inputs;
+    if (std::ranges::count(inputs, kPositions, &ValueInfo::name) > 0) return;
+    inputs.push_back({.name = std::string(kPositions), .type = ElementType::i64, .shape = tokens.shape});
+  }
+
+  void read(Node& node, const std::string& value) {
+    if (rewriter_.is_output(value) || !rewriter_.depends_on_past(value)) return;
+    const size_t rank = rank_of_positions(value);
+    if (rank == 2) {
+      read_instead_of(value, std::string(kPositions));
+    } else if (rank == 1) {
+      for (Node* reader : rewriter_.readers(value)) take_rows(*reader, value);
+    }
+    if (is_part_from_past(node)) give_rows(node, node.inputs[0], value);
+  }
+
+  // Of past, past + 1 ... in all rows: 1 of [S], 2 of [1, S] or [B, S]; else 0.
+  size_t rank_of_positions(const std::string& value) const {
+    size_t rank = 0;
+    for (size_t i = 0; i < rewriter_.trials().size(); ++i) {
+      const auto& [batches, rows, past] = rewriter_.sizes()[i];
+      const TensorPtr tensor = rewriter_.trials()[i].value(value);
+      if (!tensor || is_real(tensor->type) || tensor->shape.empty() || tensor->shape.size() > 2) return 0;
+      if (tensor->shape.back() != rows) return 0;
+      if (tensor->shape.size() == 2 && tensor->shape[0] != 1 && tensor->shape[0] != batches) return 0;
+      for (int64_t j = 0; j < tensor->size(); ++j) {
+        if (tensor->integer(j) != past + j % rows) return 0;
+      }
+      rank = tensor->shape.size();
+    }
+    return rank;
+  }
+
+  void read_instead_of(const std::string& value, const std::string& other) {
+    for (Node* reader : rewriter_.readers(value)) std::ranges::replace(reader->inputs, value, other);
+    is_read_ = true;
+  }
+
+  // A Gather of such rows of a table.
+  void take_rows(Node& reader, const std::string& positions) {
+    const bool is_gather = reader.op == "Gather" && reader.domain.empty() && reader.integer("axis", 0) == 0 &&
+                           reader.inputs.size() == 2 && reader.inputs[1] == positions;
+    if (is_gather) give_rows(reader, reader.inputs[0], reader.outputs[0]);
+  }
+
+  // A Slice of a table, from `past` on, of as many rows as there are tokens.
+  bool is_part_from_past(const Node& node) const {
+    if (node.op != "Slice" || !node.domain.empty() || node.inputs.size() < 3) return false;
+    if (node.has_input(4) && rewriter_.number(node.inputs[4]) != 1) return false;
+    const bool is_first = node.has_input(3) && rewriter_.number(node.inputs[3]) == 0;
+    for (size_t i = 0; is_first && i < rewriter_.trials().size(); ++i) {
+      const Trial& trial = rewriter_.trials()[i];
+      const auto& [batches, rows, past] = rewriter_.sizes()[i];
+      if (trial.number(node.inputs[1]) != static_cast<double>(past)) return false;
+      if (trial.number(node.inputs[2]) != static_cast<double>(past + rows)) return false;
+    }
+    return is_first;
+  }
+
+  // [B, S, H] instead of [S, H], where that is added to something, or made [1, S, H].
+  void give_rows(const Node& node, const std::string& table, const std::string& value) {
+    const auto sides = rewriter_.shapes(table);
+    if (sides.empty() || sides.front().size() != 2 || rewriter_.is_output(value)) return;
+    std::vector<std::string> replaced;
+    bool is_only_added = true;
+    for (const Node* reader : rewriter_.readers(value)) {
+      const auto made = rewriter_.shapes(reader->outputs[0]);
+      is_only_added = is_only_added && reader->op == "Add" && !made.empty() && made.front().size() == 3;
+      const bool is_wider =
+          reader->op == "Unsqueeze" && !made.empty() && made.front().size() == 3 && made.front()[0] == 1;
+      if (is_wider) replaced.push_back(reader->outputs[0]);
+    }
+    if (is_only_added) replaced = {value};
+    if (!is_only_added && replaced.size() != rewriter_.readers(value).size()) return;
+    const std::string rows =
+        rewriter_.add("Gather", {table, std::string(kPositions)}, {{"axis", int64_t{0}}}, node.name);
+    for (const std::string& old : replaced) read_instead_of(old, rows);
+  }
+
+  Rewriter& rewriter_;
+  bool is_read_ = false;
+};
+
+bool has_unknown_rows(const std::vector<Shape>& shapes) {
+  // Of two dimensions before the last one, which no Reshape keeps.
+  return shapes.size() > 1 && shapes.front().size() == 3 && shapes[0][0] != shapes[2][0] &&
+         shapes[0][1] != shapes[2][1];
+}
+
+// x [B, S, K] as [B * S, K], a Gemm, and [B, S, N] again.
+void keep_sides_of_gemm(Rewriter& rewriter, Node& parting) {
+  if (parting.op != "Reshape" || !parting.domain.empty() || parting.inputs.size() < 2) return;
+  const Node* gemm = rewriter.writer(parting.inputs[0], "Gemm", 2);
+  if (!gemm || !rewriter.only_reader(parting.inputs[0])) return;
+  const Node* flattening = rewriter.writer(gemm->inputs[0], "Reshape", 2);
+  if (!flattening) return;
+  const auto before = rewriter.shapes(flattening->inputs[0]), after = rewriter.shapes(parting.outputs[0]);
+  const auto flat = rewriter.shapes(parting.inputs[0]);
+  const bool is_plain = gemm->integer("transA", 0) == 0 && gemm->real("alpha", 1) == 1 && gemm->real("beta", 1) == 1;
+  if (!is_plain || flat.empty() || after.empty() || !has_unknown_rows(before)) return;
+  for (size_t i = 0; i < before.size(); ++i) {
+    Shape expected = before[i];
+    expected.back() = flat[i].back();
+    if (after[i] != expected || flat[i][0] != before[i][0] * before[i][1]) return;
+  }
+  if (gemm->has_input(2)) {
+    const auto bias = rewriter.shapes(gemm->inputs[2]);
+    if (bias.empty() || bias.front().size() > 1) return;
+  }
+  std::string weight = gemm->inputs[1];
+  if (gemm->integer("transB", 0) != 0)
+    weight = rewriter.add("Transpose", {weight}, {{"perm", std::vector<int64_t>{1, 0}}});
+  const std::string x = flattening->inputs[0], result = parting.outputs[0], name = gemm->name;
+  const std::vector<std::string> bias(gemm->inputs.begin() + 2, gemm->inputs.end());
+  if (bias.empty()) {
+    rewriter.replace(result, {.name = name, .op = "MatMul", .inputs = {x, weight}, .outputs = {result}});
+    return;
+  }
+  const std::string product = rewriter.add("MatMul", {x, weight}, {}, name);
+  rewriter.replace(result, {.name = name + " bias", .op = "Add", .inputs = {product, bias[0]}, .outputs = {result}});
+}
+
+// An Expand that only repeats what a MatMul would repeat.
+void keep_sides_of_product(Rewriter& rewriter, Node& product) {
+  if (product.op != "MatMul" || !product.domain.empty() || product.inputs.size() != 2) return;
+  for (size_t i = 0; i < 2; ++i) {
+    const Node* expand = rewriter.writer(product.inputs[i], "Expand", 2);
+    if (!expand) continue;
+    const std::string inner = expand->inputs[0];
+    const auto narrow = rewriter.shapes(inner), other = rewriter.shapes(product.inputs[1 - i]),
+               made = rewriter.shapes(product.outputs[0]), wide = rewriter.shapes(product.inputs[i]);
+    bool fits = !narrow.empty() && !other.empty() && !made.empty() && !wide.empty();
+    for (size_t t = 0; fits && t < narrow.size(); ++t) {
+      const Shape &a = narrow[t], &b = other[t];
+      fits = a.size() >= 2 && b.size() >= 2 && a.size() <= made[t].size() &&
+             std::equal(a.end() - 2, a.end(), wide[t].end() - 2);
+      if (!fits) break;
+      const auto batches = broadcast(dims_of({a.begin(), a.end() - 2}), dims_of({b.begin(), b.end() - 2}));
+      fits = batches && known_shape(*batches) == Shape(made[t].begin(), made[t].end() - 2);
+    }
+    if (fits) product.inputs[i] = inner;
+  }
+}
+
+}  // namespace
+
+void read_positions(Rewriter& rewriter) { PositionReader(rewriter).run(); }
+
+void keep_sides(Rewriter& rewriter) {
+  for (Node* node : rewriter.nodes()) {
+    keep_sides_of_gemm(rewriter, *node);
+    keep_sides_of_product(rewriter, *node);
+  }
+}
+
+}  // namespace qgen::onnx

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/models/onnx/rewriter.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/models/onnx/fold.h"
+
+namespace qgen::onnx {
+namespace {
+
+// The first ones show how many tokens are cached, and the last one a cache without tokens.
+constexpr TrialSize kSizes[] = {{2, 3, 5}, {2, 3, 9}, {3, 1, 6}, {1, 4, 0}};
+
+Tensor tensor_of_integers(const std::string& name, ElementType type, const Shape& shape, auto value_at) {
+  Tensor tensor{name, type, shape, std::vector<std::byte>(static_cast<size_t>(element_count(shape) * bytes(type)))};
+  const auto size = static_cast<size_t>(bytes(type));
+  for (size_t i = 0; i < static_cast<size_t>(tensor.size()); ++i) {
+    const int64_t value = value_at(static_cast<int64_t>(i));
+    std::memcpy(tensor.data.data() + i * size, &value, size);
+  }
+  return tensor;
+}
+
+}  // namespace
+
+Expected<Rewriter> Rewriter::create(Model& model, std::span<const StateNames> caches, bool are_states) {
+  Rewriter rewriter(model, caches, are_states);
+  if (Done fresh = rewriter.refresh(); !fresh) return fresh.error();
+  return rewriter;
+}
+
+Done Rewriter::refresh(bool knows_positions) {
+  knows_positions_ = knows_positions;
+  ModelGraph& graph = model_->graph;
+  std::ranges::move(added_, std::back_inserter(graph.nodes));
+  added_.clear();
+  writers_.clear();
+  readers_.clear();
+  outputs_.clear();
+  sources_.clear();
+  trials_.clear();
+  more_trials_.clear();
+  auto order = order_of(graph);
+  if (!order) return order.error();
+  order_ = *std::move(order);
+  for (const size_t i : order_.nodes) {
+    Node& node = graph.nodes[i];
+    for (const std::string& output : node.outputs) writers_.emplace(output, &node);
+    for (const std::string_view read : reads_of(node)) readers_[std::string(read)].push_back(&node);
+  }
+  for (const ValueInfo& output : graph.outputs) outputs_.insert(output.name);
+  sizes_.assign(std::begin(kSizes), std::end(kSizes));
+  for (size_t i = 0; i < sizes_.size(); ++i) {
+    const auto [shapes, values] = inputs_of(sizes_[i], static_cast<int64_t>(i));
+    trials_.emplace_back(*model_, order_, shapes, values);
+    sizes_[i] = size_of(sizes_[i]);
+  }
+  return std::monostate{};
+}
+
+// ---- who writes and reads -------------------------------------------------------------------------------------------
+
+Node* Rewriter::writer(std::string_view value) {
+  const auto found = writers_.find(value);
+  return found == writers_.end() ? nullptr : found->second;
+}
+
+Node* Rewriter::writer(std::string_view value, std::string_view op, size_t inputs) {
+  Node* node = writer(value);
+  return node && node->op == op && node->domain.empty() && node->inputs.size() >= inputs ? node : nullptr;
+}
+
+const std::vector<Node*>& Rewriter::readers(std::string_view value) const {
+  static const std::vector<Node*> kNone;
+  const auto found = readers_.find(value);
+  return found == readers_.end() ? kNone : found->second;
+}
+
+bool Rewriter::is_output(std::string_view value) const { return outputs_.contains(value); }
+
+Node* Rewriter::only_reader(std::string_view value) const {
+  const auto& all = readers(value);
+  return all.size() == 1 && !is_output(value) ? all.front() : nullptr;
+}
+
+std::vector<Node*> Rewriter::nodes() {
+  std::vector<Node*> nodes;
+  for (const size_t i : order_.nodes) nodes.push_back(&graph().nodes[i]);
+  return nodes;
+}
+
+std::string Rewriter::passed(std::string value) {
+  for (const Node* node = writer(value); node; node = writer(value)) {
+    const bool passes =
+        node->domain.empty() && (node->op == "Identity" || (node->op == "Dropout" && node->inputs.size() == 1));
+    if (!passes) break;
+    value = node->inputs[0];
+  }
+  return value;
+}
+
+const Rewriter::Sources& Rewriter::sources(const std::string& value) {
+  const auto found = sources_.find(value);
+  if (found != sources_.end()) return found->second;
+  // Without a recursion: models are deep.
+  Sources all;
+  std::set<std::string_view> seen;
+  std::vector<std::string_view> open{value};
+  const auto count_constant = [&](const Tensor& tensor) {
+    for (const int64_t side : tensor.shape) all.largest = std::max(all.largest, side);
+    constexpr int64_t kMost = int64_t{1} << 30;  // above it is "up to the end"
+    for (int64_t i = 0; !is_real(tensor.type) && i < std::min<int64_t>(tensor.size(), 64); ++i)
+      if (std::abs(tensor.integer(i)) < kMost) all.largest = std::max(all.largest, std::abs(tensor.integer(i)));
+  };
+  while (!open.empty()) {
+    const std::string_view one = open.back();
+    open.pop_back();
+    if (one.empty() || !seen.insert(one).second) continue;
+    if (input(one)) all.inputs.emplace(one);
+    if (const TensorPtr tensor = constant(one)) count_constant(*tensor);
+    const Node* node = writer(one);
+    if (!node || node->op == "Shape" || node->op == "Size") continue;
+    for (const std::string_view read : reads_of(*node)) open.push_back(read);
+  }
+  return sources_.emplace(value, std::move(all)).first->second;
+}
+
+// ---- what values are ------------------------------------------------------------------------------------------------
+
+const ValueInfo* Rewriter::input(std::string_view name) const {
+  const auto& inputs = model_->graph.inputs;
+  const auto found = std::ranges::find(inputs, name, &ValueInfo::name);
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+TrialSize Rewriter::size_of(const TrialSize& wanted) const {
+  TrialSize size = wanted;
+  const auto take = [](const ValueInfo* value, size_t axis, int64_t& side) {
+    if (!value || !value->shape || value->shape->size() <= axis) return false;
+    const InputSide& said = (*value->shape)[axis];
+    if (said.symbol.empty()) side = said.side;
+    return true;
+  };
+  take(input(kTokens), 0, size.batches);
+  take(input(kTokens), 1, size.rows);
+  const ValueInfo* past = caches_.empty() ? nullptr : input(caches_.front().input);
+  if (int64_t side = size.past; !take(past, 2, side)) size.past = 0;
+  else if (!are_states_) size.past = side;
+  return size;
+}
+
+std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> Rewriter::inputs_of(const TrialSize& wanted,
+                                                                                              int64_t of_others) const {
+  const TrialSize size = size_of(wanted);
+  std::map<std::string, int64_t> sides;
+  const auto give = [&](const ValueInfo* value, size_t axis, int64_t side) {
+    if (value && value->shape && value->shape->size() > axis && !(*value->shape)[axis].symbol.empty())
+      sides.emplace((*value->shape)[axis].symbol, side);
+  };
+  give(input(kTokens), 0, size.batches);
+  give(input(kTokens), 1, size.rows);
+  for (const StateNames& state : caches_) {
+    give(input(state.input), 0, size.batches);
+    give(input(state.input), 2, size.past);
+  }
+  for (const auto& [name, side] : {std::pair{kAttentionMask, size.past + size.rows}, {kPositions, size.rows}}) {
+    give(input(name), 0, size.batches);
+    give(input(name), 1, side);
+  }
+  std::map<std::string, Shape> shapes;
+  for (const ValueInfo& value : model_->graph.inputs) {
+    if (!value.shape) continue;
+    Shape& shape = shapes[value.name];
+    for (const InputSide& side : *value.shape) {
+      const auto next = 11 + 2 * std::ssize(sides) + of_others;
+      shape.push_back(side.symbol.empty() ? side.side : sides.emplace(side.symbol, next).first->second);
+    }
+  }
+  for (const StateNames& state : caches_) {
+    const auto shape = shapes.find(state.input);
+    if (are_states_ && shape != shapes.end() && shape->second.size() > 2) shape->second[2] = size.past;
+  }
+  std::map<std::string, TensorPtr> values;
+  const auto give_value = [&](std::string_view name, auto value_at) {
+    const ValueInfo* value = input(name);
+    if (!value || !value->shape || value->shape->size() != 2 || is_real(value->type) || is_nibble(value->type) ||
+        value->type == ElementType::other)
+      return;
+    const Shape& shape = shapes[value->name];
+    values.emplace(value->name,
+                   std::make_shared<const Tensor>(tensor_of_integers(value->name, value->type, shape, value_at)));
+  };
+  give_value(kAttentionMask, [](int64_t) { return int64_t{1}; });
+  if (knows_positions_)
+    give_value(kPositions, [&](int64_t i) { return size.past + i % std::max<int64_t>(size.rows, 1); });
+  return {std::move(shapes), std::move(values)};
+}
+
+const Trial& Rewriter::trial_of(const TrialSize& size) {
+  const auto found = more_trials_.find(size);
+  if (found != more_trials_.end()) return found->second;
+  const auto [shapes, values] = inputs_of(size, 0);
+  return more_trials_.emplace(size, Trial(*model_, order_, shapes, values)).first->second;
+}
+
+std::vector<Shape> Rewriter::shapes(std::string_view value) const {
+  std::vector<Shape> shapes;
+  for (const Trial& trial : trials_) {
+    const auto shape = trial.shape(value);
+    if (!shape) return {};
+    shapes.push_back(*shape);
+  }
+  return shapes;
+}
+
+std::optional<double> Rewriter::number(std::string_view value) const {
+  const auto first = trials_.front().number(value);
+  const bool is_same = std::ranges::all_of(trials_, [&](const Trial& trial) { return trial.number(value) == first; });
+  return is_same ? first : std::nullopt;
+}
+
+TensorPtr Rewriter::constant(std::string_view value) const {
+  const auto initializer = model_->graph.initializers.find(value);
+  if (initializer != model_->graph.initializers.end()) return initializer->second;
+  const auto found = writers_.find(value);
+  const bool is_constant = found != writers_.end() && found->second->op == "Constant";
+  return is_constant ? trials_.front().value(value) : nullptr;
+}
+
+bool Rewriter::depends_on_past(std::string_view value) const { return !Trial::agree(trials_[0], trials_[1], value); }
+
+// ---- new values -----------------------------------------------------------------------------------------------------
+
+std::string Rewriter::add(std::string_view op, std::vector<std::string> inputs,
+                          std::map<std::string, AttributeData, std::less<>> attributes, std::string_view name) {
+  const std::string result = fresh_name(op);
+  added_.push_back({.name = name.empty() ? result : std::string(name),
+                    .op = std::string(op),
+                    .inputs = std::move(inputs),
+                    .outputs = {result},
+                    .attributes = std::move(attributes)});
+  return result;
+}
+
+std::string Rewriter::add_constant(Tensor tensor) {
+  tensor.name = fresh_name("constant");
+  const std::string name = tensor.name;
+  model_->graph.initializers.emplace(name, std::make_shared<const Tensor>(std::move(tensor)));
+  return name;
+}
+
+std::string Rewriter::add_list(const std::vector<int64_t>& numbers) {
+  return add_constant(tensor_of<int64_t>(ElementType::i64, {std::ssize(numbers)}, numbers));
+}
+
+void Rewriter::replace(const std::string& value, Node node) {
+  if (Node* before = writer(value)) std::ranges::replace(before->outputs, value, fresh_name("unread"));
+  added_.push_back(std::move(node));
+}
+
+}  // namespace qgen::onnx

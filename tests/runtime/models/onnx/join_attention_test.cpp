@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Attention, rotary embeddings and caches that a model writes as several nodes: which nodes become one, and that its
+// results are those of the nodes. Whole models are in generator_test.cpp.
+#include "runtime/models/onnx/join_attention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/runtime/models/onnx/compared.h"
+
+namespace qgen::onnx::testing::attention_forms {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using List = std::vector<int64_t>;
+
+constexpr int64_t kBatches = 2, kHeads = 4, kRows = 3, kKeys = 5, kSize = 8;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Queries, keys and values with their heads first, and the nodes between them.
+class Form {
+ public:
+  ModelBuilder m;
+  std::string q, k, v;
+
+  explicit Form(int64_t opset = 13, int64_t key_heads = kHeads) : m(opset) {
+    q = m.input("q", {kBatches, kHeads, kRows, kSize});
+    k = m.input("k", {kBatches, key_heads, kKeys, kSize});
+    v = m.input("v", {kBatches, key_heads, kKeys, 6});
+  }
+  std::string turned(const std::string& x) { return m.node("Transpose", {x}, {{"perm", List{0, 1, 3, 2}}}); }
+  std::string scores() { return m.node("MatMul", {q, turned(k)}); }
+  std::string scaled(const std::string& x) { return m.node("Div", {x, m.scalar(2.5f)}); }
+  std::string softmax(const std::string& x, int64_t axis = -1) { return m.node("Softmax", {x}, {{"axis", axis}}); }
+  std::string booleans(const Shape& shape) {
+    std::vector<int64_t> values;
+    for (int64_t i = 0; i < element_count(shape); ++i) values.push_back(i % 5 == 0 || i % 3 == 1 ? 1 : 0);
+    return m.integers(ElementType::boolean, shape, values);
+  }
+  void end(const std::string& weights) { m.output(m.node("MatMul", {weights, v})); }
+};
+
+Tensors random_inputs(const graph::Graph& graph) {
+  Random random(5);
+  Tensors inputs;
+  for (const ValueId id : graph.inputs) {
+    const graph::Value& input = graph.values[id];
+    inputs.emplace(input.name, random.reals(input.dtype, input.shape, -2, 2));
+  }
+  return inputs;
+}
+
+std::string told(const Imported& imported) {
+  std::string text;
+  for (const std::string& note : texts_of(imported.notes)) text += note + "\n";
+  return text;
+}
+
+// The operators, and the reason if the nodes stay. The results are those without fusion.
+std::string becomes(const ModelBuilder& builder, double tolerance = 1e-5) {
+  const auto fused = builder.import(), unfused = import_model(builder.model, {.fuses = false});
+  EXPECT_TRUE(fused && unfused) << (fused ? "" : to_text(fused.error()));
+  if (!fused || !unfused) return "";
+  EXPECT_THAT(operators_of(unfused->graph), HasSubstr("softmax"));
+  const Tensors inputs = random_inputs(unfused->graph);
+  const auto outputs = judged(fused->graph, inputs), wanted = judged(unfused->graph, inputs);
+  EXPECT_TRUE(outputs && wanted) << (outputs ? "" : to_text(outputs.error()));
+  if (!outputs || !wanted) return "";
+  for (const auto& [name, want] : *wanted) {
+    const HostTensor& output = outputs->at(name);
+    EXPECT_EQ(output.shape, want.shape) << name;
+    for (int64_t i = 0; i < element_count(want.shape); ++i)
+      EXPECT_NEAR(element(output, i), element(want, i), tolerance) << name << " " << i;
+  }
+  const std::string text = told(*fused);
+  const size_t reason = text.find("its attention stays several nodes");
+  return operators_of(fused->graph) +
+         (reason == text.npos ? "" : "; " + text.substr(reason, text.find('\n', reason) - reason));
+}
+std::string becomes(const std::function<void(Form&)>& build, int64_t opset = 13, int64_t key_heads = kHeads) {
+  Form form(opset, key_heads);
+  build(form);
+  return becomes(form.m);
+}
+
+TEST(JoinAttention, ScalesOnAnySide) {
+  EXPECT_EQ(becomes([](Form& f) { f.end(f.softmax(f.scores())); }), "attention");
+  EXPECT_EQ(becomes([](Form& f) { f.end(f.softmax(f.scaled(f.scores()))); }), "attention");
+  EXPECT_EQ(becomes([](Form& f) { f.end(f.softmax(f.m.node("Mul", {f.m.scalar(0.3f), f.scores()}))); }), "attention");
+  EXPECT_EQ(becomes([](Form& f) {
+              f.q = f.scaled(f.q);
+              f.end(f.softmax(f.scores()));
+            }),
+            "attention");
+  // scaled_dot_product_attention has the root of the scale on both sides, of the turned keys too.
+  EXPECT_EQ(becomes([](Form& f) {
+              const std::string root = f.m.reals({1}, {0.6f});
+              const std::string keys = f.m.node("Mul", {f.turned(f.k), root});
+              f.end(f.softmax(f.m.node("MatMul", {f.m.node("Mul", {f.q, root}), keys})));
+            }),
+            "attention");
+  // One that is computed of the queries' shape.
+  EXPECT_EQ(
+      becomes([](Form& f) {
+        const std::string side = f.m.node("Slice", {f.m.node("Shape", {f.q}), f.m.list({-1}), f.m.list({INT64_MAX})});
+        const std::string root = f.m.node("Sqrt", {f.m.node("Cast", {side}, {{"to", int64_t{1}}})});
+        f.end(f.softmax(f.m.node("Div", {f.scores(), root})));
+      }),
+      "attention");
+}
+
+TEST(JoinAttention, Masks) {
+  for (const Shape& shape : {Shape{kRows, kKeys}, Shape{kBatches, 1, 1, kKeys}, Shape{1, kHeads, kRows, kKeys},
+                             Shape{kKeys}, Shape{kBatches, 1, kRows, 1}}) {
+    SCOPED_TRACE(to_text(shape));
+    EXPECT_EQ(becomes([&](Form& f) {
+                f.end(f.softmax(f.m.node("Add", {f.scaled(f.scores()), f.m.input("mask", shape)})));
+              }),
+              "attention");
+    EXPECT_EQ(becomes([&](Form& f) {
+                f.end(f.softmax(f.m.node("Add", {f.m.random_reals(shape, -3, 3), f.scores()})));
+              }),
+              "attention");
+  }
+  const auto where = [](bool keeps_true, float fill) {
+    return [=](Form& f) {
+      const std::string mask = f.booleans({1, 1, kRows, kKeys}), scores = f.scaled(f.scores()),
+                        other = f.m.scalar(fill);
+      f.end(f.softmax(f.m.node("Where", {mask, keeps_true ? scores : other, keeps_true ? other : scores})));
+    };
+  };
+  EXPECT_EQ(becomes(where(true, -kInfinity)), "attention");
+  EXPECT_EQ(becomes(where(false, -1e9f)), "attention");
+  EXPECT_EQ(becomes(where(true, std::numeric_limits<float>::lowest())), "attention");
+  EXPECT_THAT(becomes(where(true, -5)), Not(HasSubstr("attention")));  // such scores have a weight
+  // Two masks become their sum.
+  EXPECT_EQ(
+      becomes([](Form& f) {
+        const std::string scores = f.m.node("Where", {f.booleans({kRows, kKeys}), f.scores(), f.m.scalar(-1e30f)});
+        f.end(f.softmax(f.m.node("Add", {scores, f.m.input("mask", {kBatches, 1, 1, kKeys})})));
+      }),
+      "fused_add attention");
+}
+
+TEST(JoinAttention, CausalMasksAreNoOperand) {
+  const auto causal = [](int64_t diagonal) {
+    return [=](Form& f) {
+      std::vector<float> values;
+      for (int64_t i = 0; i < kRows * kKeys; ++i)
+        values.push_back(i % kKeys > i / kKeys + diagonal ? -std::numeric_limits<float>::max() : 0.0f);
+      f.end(f.softmax(f.m.node("Add", {f.scores(), f.m.reals({1, 1, kRows, kKeys}, values)})));
+    };
+  };
+  // Without a past, ONNX's Attention counts from the first key on. So a mask that counts from the last one stays.
+  Form form;
+  causal(kKeys - kRows)(form);
+  const auto imported = form.m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  ASSERT_EQ(operators_of(imported->graph), "attention");
+  EXPECT_EQ(imported->graph.nodes[0].inputs.size(), 4u);
+  EXPECT_EQ(becomes(causal(kKeys - kRows)), "attention");
+  EXPECT_EQ(becomes(causal(0)), "attention");
+  EXPECT_EQ(becomes(causal(kKeys)), "attention");  // none of the scores is masked
+
+  // The same after a past.
+  Form joined;
+  joined.k = joined.m.node("Concat",
+                           {joined.m.input("past_k", {kBatches, kHeads, kKeys - kRows, kSize}),
+                            joined.m.input("new_k", {kBatches, kHeads, kRows, kSize})},
+                           {{"axis", int64_t{2}}});
+  joined.v = joined.m.node("Concat",
+                           {joined.m.input("past_v", {kBatches, kHeads, kKeys - kRows, 6}),
+                            joined.m.input("new_v", {kBatches, kHeads, kRows, 6})},
+                           {{"axis", int64_t{-2}}});
+  causal(kKeys - kRows)(joined);
+  EXPECT_EQ(becomes(joined.m), "concat concat attention");
+  const auto with_past = joined.m.import();
+  ASSERT_TRUE(with_past);
+  const graph::Node& node = with_past->graph.nodes.back();
+  EXPECT_EQ(node.inputs.size(), 3u);
+  EXPECT_EQ(std::get<std::string>(node.attributes.at("causal")), "to_last");
+}
+
+TEST(JoinAttention, FormsOfKeys) {
+  EXPECT_EQ(becomes([](Form& f) {
+              const std::string keys = f.m.input("turned", {kBatches, kHeads, kSize, kKeys});
+              f.end(f.softmax(f.m.node("MatMul", {f.q, keys})));
+            }),
+            "permute attention");
+  EXPECT_EQ(becomes([](Form& f) {
+              const std::string rows = f.m.input("rows", {kBatches, kKeys, kHeads, kSize});
+              const std::string keys = f.m.node("Transpose", {rows}, {{"perm", List{0, 2, 3, 1}}});
+              f.end(f.softmax(f.m.node("MatMul", {f.q, keys})));
+            }),
+            "permute attention");
+  // Each head of the keys several times, for groups of heads.
+  EXPECT_EQ(becomes(
+                [](Form& f) {
+                  const auto repeated = [&](const std::string& x, int64_t width) {
+                    const std::string wide = f.m.node("Expand", {f.m.node("Unsqueeze", {x, f.m.list({2})}),
+                                                                 f.m.list({kBatches, 2, 2, kKeys, width})});
+                    return f.m.node("Reshape", {wide, f.m.list({kBatches, kHeads, kKeys, width})});
+                  };
+                  f.k = repeated(f.k, kSize);
+                  f.v = repeated(f.v, 6);
+                  f.end(f.softmax(f.scores()));
+                },
+                13, 2),
+            "attention");
+  // The other order of heads is none that attention has.
+  EXPECT_THAT(becomes(
+                  [](Form& f) {
+                    const auto repeated = [&](const std::string& x, int64_t width) {
+                      const std::string wide = f.m.node("Expand", {f.m.node("Unsqueeze", {x, f.m.list({1})}),
+                                                                   f.m.list({kBatches, 2, 2, kKeys, width})});
+                      return f.m.node("Reshape", {wide, f.m.list({kBatches, kHeads, kKeys, width})});
+                    };
+                    f.k = repeated(f.k, kSize);
+                    f.v = repeated(f.v, 6);
+                    f.end(f.softmax(f.scores()));
+                  },
+                  13, 2),
+              HasSubstr("expand"));
+}
+
+// Batches and heads in one dimension, as models for bmm have them.
+TEST(JoinAttention, ThreeDimensions) {
+  EXPECT_EQ(becomes([](Form& f) {
+              const auto flat = [&](const std::string& x, int64_t rows, int64_t width) {
+                return f.m.node("Reshape", {x, f.m.list({kBatches * kHeads, rows, width})});
+              };
+              const std::string keys = f.m.node("Transpose", {flat(f.k, kKeys, kSize)}, {{"perm", List{0, 2, 1}}});
+              std::string scores = f.m.node("MatMul", {flat(f.q, kRows, kSize), keys});
+              scores = f.m.node("Reshape", {scores, f.m.list({kBatches, kHeads, kRows, kKeys})});
+              scores = f.m.node("Add", {scores, f.m.input("mask", {kBatches, 1, kRows, kKeys})});
+              scores = f.m.node("Reshape", {scores, f.m.list({kBatches * kHeads, kRows, kKeys})});
+              const std::string sums = f.m.node("MatMul", {f.softmax(scores), flat(f.v, kKeys, 6)});
+              f.m.output(f.m.node("Reshape", {sums, f.m.list({kBatches, kHeads, kRows, 6})}));
+            }),
+            "attention");
+}
+
+TEST(JoinAttention, RowsWithoutAKey) {
+  EXPECT_EQ(becomes([](Form& f) {
+              std::vector<float> values(kRows * kKeys, 0.0f);
+              std::fill(values.begin(), values.begin() + kKeys, -kInfinity);
+              const std::string weights = f.softmax(f.m.node("Add", {f.scores(), f.m.reals({kRows, kKeys}, values)}));
+              f.end(f.m.node("Where", {f.m.node("IsNaN", {weights}), f.m.scalar(0), weights}));
+            }),
+            "attention");
+}
+
+TEST(JoinAttention, WhatIsNoAttention) {
+  EXPECT_THAT(becomes([](Form& f) { f.end(f.softmax(f.scores(), 2)); }),
+              HasSubstr("its attention stays several nodes: 'Softmax_2' is not along the keys"));
+  EXPECT_THAT(becomes(
+                  [](Form& f) {
+                    f.end(f.m.node("Softmax", {f.scores()}));  // of all axes from the first on
+                  },
+                  12),
+              HasSubstr("'Softmax_2' is not along the keys"));
+  EXPECT_THAT(becomes([](Form& f) {
+                const std::string scores = f.scores();
+                f.m.output(scores);
+                f.end(f.softmax(scores));
+              }),
+              HasSubstr("several nodes read the scores of 'MatMul_1'"));
+  EXPECT_THAT(becomes([](Form& f) {
+                const std::string weights = f.softmax(f.scores());
+                f.m.output(weights);
+                f.end(weights);
+              }),
+              Not(HasSubstr("attention")));
+  EXPECT_THAT(becomes([](Form& f) {
+                f.end(f.softmax(f.scaled(f.m.node("Add", {f.scores(), f.m.input("mask", {kRows, kKeys})}))));
+              }),
+              HasSubstr("'Div_3' scales scores after their mask"));
+  // A mask that makes more of the scores.
+  EXPECT_THAT(becomes([](Form& f) {
+                const std::string one = f.m.node("Slice", {f.q, f.m.list({0}), f.m.list({1}), f.m.list({2})});
+                const std::string scores = f.m.node("MatMul", {one, f.turned(f.k)});
+                f.end(f.softmax(f.m.node("Add", {scores, f.m.input("mask", {kRows, kKeys})})));
+              }),
+              Not(HasSubstr("attention")));
+  // Rows of keys that are the same for all batches.
+  EXPECT_THAT(becomes([](Form& f) {
+                f.k = f.m.input("one_k", {1, kHeads, kKeys, kSize});
+                f.end(f.softmax(f.scores()));
+              }),
+              HasSubstr("its queries, keys and values have other shapes"));
+  // A layer and a Softmax after it.
+  EXPECT_THAT(becomes([](Form& f) {
+                f.end(f.softmax(f.m.node("MatMul", {f.q, f.m.random_reals({kSize, kKeys}, -1, 1)})));
+              }),
+              Not(HasSubstr("attention")));
+}
+
+TEST(JoinAttention, Halves) {
+  ModelBuilder m;
+  const auto input = [&](const std::string& name, const Shape& shape) {
+    return m.input(name, shape, ElementType::f16);
+  };
+  const std::string q = input("q", {1, 2, kRows, 16}), k = input("k", {1, 2, kKeys, 16});
+  const std::string turned = m.node("Transpose", {k}, {{"perm", List{0, 1, 3, 2}}});
+  const std::string scores = m.node("Cast", {m.node("MatMul", {q, turned})}, {{"to", int64_t{1}}});
+  const std::string weights = m.node("Softmax", {m.node("Mul", {scores, m.scalar(0.25f)})});
+  m.output(m.node("MatMul", {m.node("Cast", {weights}, {{"to", int64_t{10}}}), input("v", {1, 2, kKeys, 16})}));
+  EXPECT_EQ(becomes(m, 4e-3), "attention");
+}
+
+// ---- rotary embeddings ----------------------------------------------------------------------------------------------
+
+// x [B, N, S, D], or [B, S, N, D] if heads are second, times cos and sin of [B, S, D].
+std::string rotated(const std::function<std::pair<std::string, std::string>(ModelBuilder&)>& angles, bool is_swapped,
+                    int64_t axis = 1) {
+  ModelBuilder m;
+  const Shape heads = axis == 1 ? Shape{kBatches, kHeads, kRows, kSize} : Shape{kBatches, kRows, kHeads, kSize};
+  const std::string x = m.input("x", heads);
+  const auto [cos, sin] = angles(m);
+  const auto wide = [&](const std::string& value) { return m.node("Unsqueeze", {value, m.list({axis})}); };
+  const auto half = [&](int64_t from, int64_t to) {
+    return m.node("Slice", {x, m.list({from}), m.list({to}), m.list({3})});
+  };
+  const std::string first = half(0, kSize / 2), second = m.node("Neg", {half(kSize / 2, INT64_MAX)});
+  const std::string turned =
+      m.node("Concat", {is_swapped ? first : second, is_swapped ? second : first}, {{"axis", int64_t{-1}}});
+  const std::string sum = m.node("Add", {m.node("Mul", {x, wide(cos)}), m.node("Mul", {turned, wide(sin)})});
+  m.output(m.node("Softmax", {sum}));  // only models with one are looked at
+  return becomes(m);
+}
+
+std::pair<std::string, std::string> angles_of(ModelBuilder& m, bool are_equal) {
+  const std::string angle = m.input("angle", {kBatches, kRows, kSize / 2});
+  const std::string other = are_equal ? angle : m.node("Neg", {angle});
+  const std::string both = m.node("Concat", {angle, other}, {{"axis", int64_t{-1}}});
+  return {m.node("Mul", {m.node("Cos", {both}), m.scalar(1)}), m.node("Sin", {both})};
+}
+
+TEST(JoinRotary, HalvesOfHeads) {
+  const auto angles = [](ModelBuilder& m) { return angles_of(m, true); };
+  EXPECT_THAT(rotated(angles, false), HasSubstr("rotary_embedding"));
+  EXPECT_THAT(rotated(angles, false, 2), HasSubstr("rotary_embedding"));
+  EXPECT_THAT(rotated(angles, true), Not(HasSubstr("rotary_embedding")));  // concat(first, -second)
+  // The halves of cos and sin must be the same.
+  EXPECT_THAT(rotated([](ModelBuilder& m) { return angles_of(m, false); }, false), Not(HasSubstr("rotary_embedding")));
+}
+
+TEST(JoinRotary, RowsOfATable) {
+  const auto table = [](bool are_equal) {
+    return [=](ModelBuilder& m) {
+      std::vector<float> values;
+      for (int64_t i = 0; i < 10 * kSize; ++i)
+        values.push_back(static_cast<float>(i / kSize + i % (kSize / 2)) + (!are_equal && i == 7 ? 0.5f : 0.0f));
+      const std::string positions = m.integers(ElementType::i64, {kBatches, kRows}, {1, 2, 3, 9, 0, 4});
+      const std::string rows = m.node("Gather", {m.reals({10, kSize}, values), positions});
+      return std::pair(m.node("Cos", {m.node("Mul", {rows, m.scalar(1)})}), m.node("Sin", {rows}));
+    };
+  };
+  EXPECT_THAT(rotated(table(true), false), HasSubstr("rotary_embedding"));
+  EXPECT_THAT(rotated(table(false), false), Not(HasSubstr("rotary_embedding")));
+}
+
+}  // namespace
+}  // namespace qgen::onnx::testing::attention_forms
