@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/models/onnx/join_attention.h"
 #include "runtime/models/onnx/match.h"
 #include "runtime/models/onnx/written_out.h"
 
@@ -227,6 +228,7 @@ Done Importer::attention(const Node& node) {
   if (is_causal) layer.causal = past_key || lengths ? "to_last" : "from_first";
   if (node.find("scale")) layer.scale = double{node.real("scale", 1)};
   layer.softcap = double{node.real("softcap", 0)};
+  layer.window = node.integer(kWindow, 0);
   layer.is_heads_first = is_parted;
   layer.is_keys_heads_first = is_parted || has_state;
   auto output = attention_of(node, layer);

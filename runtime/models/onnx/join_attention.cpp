@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace qgen::onnx {
 namespace {
@@ -25,12 +26,13 @@ struct Mask {
 
 struct Scores {
   const Node* product = nullptr;
-  double scale = 1;
+  double scale = 1, softcap = 0;
   std::vector<Mask> masks = {};
 };
 
 // What a mask does in all trials.
-enum class Effect : uint8_t { none, is_causal, other };
+enum class Does : uint8_t { nothing, is_causal, other };
+constexpr int64_t kNoWindow = std::numeric_limits<int64_t>::max();
 
 struct Layer {
   Scores scores;
@@ -39,6 +41,7 @@ struct Layer {
   std::string present_key, present_value;  // and the new ones are `key` and `value`
   std::vector<Mask> masks;                 // that remain
   bool is_causal = false;
+  int64_t window = kNoWindow;
   std::string result;  // heads first
 };
 
@@ -47,13 +50,15 @@ class AttentionJoiner {
   AttentionJoiner(Rewriter& rewriter, std::span<const StateNames> states, std::vector<Note>& notes, int64_t opset)
       : rewriter_(rewriter), states_(states), notes_(notes), opset_(opset) {}
 
-  // How many have a past that is a state.
-  size_t run() {
+  void run() {
     for (Node* node : rewriter_.nodes()) {
       if (node->op == "Softmax" && node->domain.empty()) join(*node);
     }
-    return states_joined_;
   }
+  // How many have a past that is a state.
+  size_t states_joined() const { return states_joined_; }
+  // Why some have none; empty: none of them has a past.
+  const std::string& refusal() const { return refusal_; }
 
  private:
   // ---- from the Softmax up ------------------------------------------------------------------------------------------
@@ -78,6 +83,12 @@ class AttentionJoiner {
       return inner(0);
     if (node->op == "Reshape" && has_two) return keeps_rows(node->inputs[0], value) ? inner(0) : std::nullopt;
     if ((node->op == "Mul" || node->op == "Div") && has_two) return scaled(*node, inner);
+    if (node->op == "Tanh") {
+      auto scores = inner(0);
+      if (!scores || !scores->masks.empty() || scores->softcap != 0) return std::nullopt;
+      scores->softcap = 1;
+      return scores;
+    }
     if (node->op == "Max" && has_two) {
       for (size_t i = 0; i < 2; ++i) {
         const auto least = rewriter_.number(node->inputs[1 - i]);
@@ -100,7 +111,11 @@ class AttentionJoiner {
         reason_ = fmt::format("'{}' scales scores after their mask", node.name);
         return std::nullopt;
       }
-      if (scores) scores->scale *= node.op == "Div" ? 1 / *factor : *factor;
+      const double by = node.op == "Div" ? 1 / *factor : *factor;
+      // by * cap * tanh(s / cap) has the cap by * cap, and the score by * s.
+      if (scores && scores->softcap != 0 && !(by > 0)) return std::nullopt;
+      if (scores) scores->scale *= by;
+      if (scores) scores->softcap *= by;
       return scores;
     }
     return std::nullopt;
@@ -316,11 +331,19 @@ class AttentionJoiner {
 
   // ---- masks --------------------------------------------------------------------------------------------------------
 
-  // In one trial: whether all scores are kept, or those of keys up to the row.
+  // Whether the mask keeps a score.
+  static std::optional<bool> keeps(const Mask& mask, const Tensor& tensor, int64_t i) {
+    if (mask.kind != Mask::Kind::added) return (tensor.integer(i) != 0) == (mask.kind == Mask::Kind::kept_where_true);
+    const double value = is_real(tensor.type) ? double{tensor.real(i)} : static_cast<double>(tensor.integer(i));
+    if (value != 0 && !(value <= kFilter)) return std::nullopt;
+    return value == 0;
+  }
+
+  // In one trial: whether all scores are kept, or those of keys up to the row, less than `window` before it.
   struct Kept {
     bool may_be_all = true, may_be_causal = true;
   };
-  static Kept kept_by(const Mask& mask, const Tensor& tensor, const Shape& scores) {
+  static Kept kept_by(const Mask& mask, const Tensor& tensor, const Shape& scores, int64_t window) {
     const int64_t rows = scores[scores.size() - 2], keys = scores.back();
     const size_t rank = tensor.shape.size();
     const int64_t own_keys = rank > 0 ? tensor.shape[rank - 1] : 1, own_rows = rank > 1 ? tensor.shape[rank - 2] : 1;
@@ -330,64 +353,78 @@ class AttentionJoiner {
       for (int64_t s = 0; s < rows; ++s) {
         for (int64_t t = 0; t < keys; ++t) {
           const int64_t i = (m * own_rows + (own_rows == 1 ? 0 : s)) * own_keys + (own_keys == 1 ? 0 : t);
-          bool is_kept = false;
-          if (mask.kind == Mask::Kind::added) {
-            const double value = is_real(tensor.type) ? double{tensor.real(i)} : static_cast<double>(tensor.integer(i));
-            is_kept = value == 0;
-            if (!is_kept && !(value <= kFilter)) return {false, false};
-          } else {
-            is_kept = (tensor.integer(i) != 0) == (mask.kind == Mask::Kind::kept_where_true);
-          }
-          kept.may_be_all = kept.may_be_all && is_kept;
-          kept.may_be_causal = kept.may_be_causal && is_kept == (t <= keys - rows + s);
+          const auto is_kept = keeps(mask, tensor, i);
+          if (!is_kept) return {false, false};
+          const int64_t distance = keys - rows + s - t;
+          kept.may_be_all = kept.may_be_all && *is_kept;
+          kept.may_be_causal = kept.may_be_causal && *is_kept == (distance >= 0 && distance < window);
         }
       }
     }
     return kept;
   }
+  // How many keys the first row sees, if it does not see the first key.
+  static int64_t window_of_first_row(const Mask& mask, const Tensor& tensor, const Shape& scores) {
+    const int64_t rows = scores[scores.size() - 2], keys = scores.back();
+    if (tensor.shape.empty() || tensor.shape.back() != keys) return kNoWindow;
+    int64_t first = 0;
+    while (first < keys && keeps(mask, tensor, first) == false) ++first;
+    return first == 0 || first > keys - rows ? kNoWindow : keys - rows - first + 1;
+  }
 
-  Effect effect_of(const Mask& mask, const Node& product) {
+  struct Effect {
+    Does does = Does::other;
+    int64_t window = kNoWindow;
+  };
+  const Effect& effect_of(const Mask& mask, const Node& product) {
     const auto key = std::tuple(mask.kind, mask.value);
     const auto found = effects_.find(key);
     if (found != effects_.end()) return found->second;
-    const Effect effect = found_effect(mask, product);
-    effects_.emplace(key, effect);
-    return effect;
+    return effects_.emplace(key, found_effect(mask, product)).first->second;
   }
   Effect found_effect(const Mask& mask, const Node& product) {
-    Kept kept;
+    std::vector<std::pair<TensorPtr, Shape>> seen;
     const auto look = [&](const Trial& trial) {
       const TensorPtr tensor = trial.value(mask.value);
-      auto scores = trial.shape(product.outputs[0]);
+      const auto scores = trial.shape(product.outputs[0]);
       if (!tensor || !scores || (mask.kind != Mask::Kind::added && is_real(tensor->type))) return false;
-      const Kept here = kept_by(mask, *tensor, *scores);
-      kept = {kept.may_be_all && here.may_be_all, kept.may_be_causal && here.may_be_causal};
+      seen.emplace_back(tensor, *scores);
       return true;
     };
     for (const Trial& trial : rewriter_.trials()) {
-      if (!look(trial)) return Effect::other;
+      if (!look(trial)) return {};
     }
-    if (!kept.may_be_all && !kept.may_be_causal) return Effect::other;
-    // A window would show in a trial with more keys than any constant says. A table of a mask ends before.
-    const auto& [inputs, largest] = rewriter_.sources(mask.value);
-    constexpr int64_t kMostKeys = 1 << 17;
+    Effect effect;
+    // A window shows in a trial with more keys than any constant says. A table of a mask ends before.
     if (rewriter_.depends_on_past(mask.value)) {
-      if (largest > kMostKeys) return Effect::other;
+      const int64_t largest = rewriter_.sources(mask.value).largest;
+      if (largest > kMostKeys) return {};
       const bool is_longer = look(rewriter_.trial_of({1, 2, largest + 3}));
-      if (!is_longer && (largest < 3 || !look(rewriter_.trial_of({1, 2, largest - 2})))) return Effect::other;
+      if (!is_longer && (largest < 3 || !look(rewriter_.trial_of({1, 2, largest - 2})))) return {};
+      effect.window = window_of_first_row(mask, *seen.back().first, seen.back().second);
     }
-    return kept.may_be_all ? Effect::none : kept.may_be_causal ? Effect::is_causal : Effect::other;
+    Kept kept;
+    for (const auto& [tensor, scores] : seen) {
+      const Kept here = kept_by(mask, *tensor, scores, effect.window);
+      kept = {kept.may_be_all && here.may_be_all, kept.may_be_causal && here.may_be_causal};
+    }
+    effect.does = kept.may_be_all ? Does::nothing : kept.may_be_causal ? Does::is_causal : Does::other;
+    return effect;
   }
 
   // Takes away the masks that `causal`, or the number of keys, stands for.
   void reduce_masks(Layer& layer, const Node& product, bool is_state, bool has_past) {
     for (const Mask& mask : layer.scores.masks) {
-      const Effect effect = effect_of(mask, product);
+      const auto& [does, window] = effect_of(mask, product);
       // The padding of a cache is behind its last token, so no row sees it.
       const bool may_go = is_state || rewriter_.sources(mask.value).inputs.empty();
-      const bool is_causal = effect == Effect::is_causal && (has_past || are_all_new(product));
-      if (may_go && is_causal) layer.is_causal = true;
-      else if (!may_go || effect != Effect::none) layer.masks.push_back(mask);
+      const bool is_causal = does == Does::is_causal && (has_past || are_all_new(product));
+      if (may_go && is_causal) {
+        layer.is_causal = true;
+        layer.window = std::min(layer.window, window);
+      } else if (!may_go || does != Does::nothing) {
+        layer.masks.push_back(mask);
+      }
     }
   }
   // As many queries as keys.
@@ -418,9 +455,11 @@ class AttentionJoiner {
   void join(const Node& softmax) {
     reason_.clear();
     Node* last = product_after(softmax.outputs[0]);
-    if (!last || rewriter_.constant(last->inputs[1])) return;
     auto scores = scores_at(softmax.inputs[0]);
     if (!scores && reason_.empty()) return;  // a Softmax of something else
+    if (!last && !is_weight(softmax.outputs[0])) return;
+    if (last && rewriter_.constant(last->inputs[1])) return;
+    if (!last) reason_ = fmt::format("several nodes read the weights of '{}'", softmax.name);
     if (scores && !is_along_keys(softmax)) reason_ = fmt::format("'{}' is not along the keys", softmax.name);
     if (scores && reason_.empty()) {
       if (auto layer = layer_of(*scores, *last)) {
@@ -428,10 +467,16 @@ class AttentionJoiner {
         return;
       }
     }
-    notes_.push_back({softmax.name, fmt::format("its attention stays several nodes: {}",
-                                                reason_.empty() ? "its queries, keys and values have other shapes than "
-                                                                  "[batch, heads, rows, size]"
-                                                                : reason_)});
+    if (reason_.empty()) reason_ = "its queries, keys and values are not known to be [batch, heads, rows, size]";
+    notes_.push_back({softmax.name, fmt::format("its attention stays several nodes: {}", reason_)});
+    if (refusal_.empty())
+      refusal_ = fmt::format("the attention of '{}' stays several nodes: {}", softmax.name, reason_);
+  }
+
+  // Whether a product reads the value as its first matrix.
+  bool is_weight(const std::string& value) const {
+    return std::ranges::any_of(rewriter_.readers(value),
+                               [&](const Node* node) { return node->op == "MatMul" && node->inputs[0] == value; });
   }
 
   bool is_along_keys(const Node& softmax) {
@@ -489,6 +534,12 @@ class AttentionJoiner {
     const bool has_past = keys && values && are_as_many(layer.query, keys->added);
     const bool is_of_states = has_past && is_state(keys->past, key_output) && is_state(values->past, value_output);
     reduce_masks(layer, *layer.scores.product, is_of_states, has_past);
+    const auto needs_length = [&](const Mask& mask) { return rewriter_.depends_on_past(mask.value); };
+    if (is_of_states && std::ranges::any_of(layer.masks, needs_length)) {
+      if (refusal_.empty())
+        refusal_ = fmt::format("the mask of '{}' is not a causal one in all sizes", layer.scores.product->name);
+      return;
+    }
     const bool sees_past = layer.is_causal && !are_all_new(*layer.scores.product);
     if (!is_of_states && !(has_past && sees_past)) return;
     layer.past_key = keys->past;
@@ -513,6 +564,8 @@ class AttentionJoiner {
     Node node{.name = fmt::format("{} + {} + {}", layer.scores.product->name, softmax.name, last.name),
               .op = "Attention"};
     node.attributes = {{"scale", static_cast<float>(layer.scores.scale)}, {"is_causal", int64_t{layer.is_causal}}};
+    if (layer.scores.softcap != 0) node.attributes.emplace("softcap", static_cast<float>(layer.scores.softcap));
+    if (layer.window != kNoWindow) node.attributes.emplace(std::string(kWindow), layer.window);
     const std::string mask = sum_of(layer.masks);
     const auto give = [&](const std::string& q, const std::string& k, const std::string& v) {
       node.inputs = {q, k, v, mask, layer.past_key, layer.past_value};
@@ -568,6 +621,7 @@ class AttentionJoiner {
   std::vector<Note>& notes_;
   int64_t opset_;
   std::string reason_;  // why the present Softmax is none of attention
+  std::string refusal_;
   size_t states_joined_ = 0;
   std::map<std::tuple<Mask::Kind, std::string>, Effect> effects_;
   std::map<std::pair<std::string, std::vector<int64_t>>, std::string> turned_;
@@ -578,19 +632,33 @@ bool reads_lengths(const Node& node) {
   return node.op == "Attention" || node.op == "MultiHeadAttention" || node.op == "GroupQueryAttention";
 }
 
+constexpr std::string_view kHowToRun = "`qgen-model run` runs the model with its caches as inputs and outputs";
+
+// Whether a node of attention has each state as its past.
+bool are_read(Rewriter& rewriter, std::span<const StateNames> states) {
+  return std::ranges::all_of(states, [&](const StateNames& state) {
+    return std::ranges::any_of(rewriter.readers(state.input), [](const Node* node) { return reads_lengths(*node); });
+  });
+}
+
+std::vector<std::vector<Shape>> shapes_of_results(Rewriter& rewriter) {
+  std::vector<std::vector<Shape>> shapes;
+  for (const ValueInfo& output : rewriter.graph().outputs) shapes.push_back(rewriter.shapes(output.name));
+  return shapes;
+}
+
 // With states, nothing else may depend on the sides of the caches.
-Done check_sides(Rewriter& rewriter, const std::vector<Shape>& logits) {
+Done check_sides(Rewriter& rewriter, const std::vector<std::vector<Shape>>& results) {
   for (const Node* node : rewriter.nodes()) {
     for (const std::string& input : node->inputs) {
       if (input.empty() || reads_lengths(*node) || !rewriter.depends_on_past(input)) continue;
       return unsupported(fmt::format("its caches cannot stay on the device: node '{}' ({}) depends on how many tokens "
                                      "are cached, in a form that qgen does not recognise",
                                      node->name, node->op),
-                         "`qgen-model run` runs the model with its caches as inputs and outputs");
+                         std::string(kHowToRun));
     }
   }
-  const auto now = rewriter.shapes(rewriter.graph().outputs.front().name);
-  if (now == logits) return std::monostate{};
+  if (shapes_of_results(rewriter) == results) return std::monostate{};
   return unsupported("its caches cannot stay on the device: its positions are of one sequence only");
 }
 
@@ -607,12 +675,16 @@ Done join_attention(Model& model, std::span<const StateNames> states, std::vecto
   if (Done fresh = rewriter->refresh(); !fresh) return fresh;
   join_rotary(*rewriter, !states.empty());
   if (Done fresh = rewriter->refresh(); !fresh) return fresh;
-  const size_t joined = AttentionJoiner(*rewriter, states, notes, model.opsets.find("")->second).run();
-  if (Done fresh = rewriter->refresh(); !fresh || joined == 0) return fresh;
-  const auto logits = rewriter->shapes(model.graph.outputs.front().name);
+  AttentionJoiner joiner(*rewriter, states, notes, model.opsets.find("")->second);
+  joiner.run();
+  if (Done fresh = rewriter->refresh(); !fresh) return fresh;
+  if (!joiner.refusal().empty() && !are_read(*rewriter, states))
+    return unsupported("its caches cannot stay on the device: " + joiner.refusal(), std::string(kHowToRun));
+  if (joiner.states_joined() == 0) return std::monostate{};
+  const auto results = shapes_of_results(*rewriter);
   read_positions(*rewriter);
   if (Done fresh = rewriter->refresh(false); !fresh) return fresh;
-  return check_sides(*rewriter, logits);
+  return check_sides(*rewriter, results);
 }
 
 }  // namespace qgen::onnx

@@ -18,6 +18,9 @@
 
 namespace qgen::onnx {
 
+// An attribute of Attention that only these passes write: how many keys a row sees, up to its own.
+constexpr std::string_view kWindow = "window";
+
 // `states`: caches that stay on the device; others are inputs and outputs. Errors: states of written-out attention that
 // cannot stay there, and why.
 Done join_attention(Model& model, std::span<const StateNames> states, std::vector<Note>& notes);

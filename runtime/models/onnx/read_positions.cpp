@@ -47,20 +47,26 @@ class PositionReader {
   }
 
   // Of past, past + 1 ... in all rows: 1 of [S], 2 of [1, S] or [B, S]; else 0.
-  size_t rank_of_positions(const std::string& value) const {
+  size_t rank_of_positions(const std::string& value) {
     size_t rank = 0;
     for (size_t i = 0; i < rewriter_.trials().size(); ++i) {
-      const auto& [batches, rows, past] = rewriter_.sizes()[i];
-      const TensorPtr tensor = rewriter_.trials()[i].value(value);
-      if (!tensor || is_real(tensor->type) || tensor->shape.empty() || tensor->shape.size() > 2) return 0;
-      if (tensor->shape.back() != rows) return 0;
-      if (tensor->shape.size() == 2 && tensor->shape[0] != 1 && tensor->shape[0] != batches) return 0;
-      for (int64_t j = 0; j < tensor->size(); ++j) {
-        if (tensor->integer(j) != past + j % rows) return 0;
-      }
-      rank = tensor->shape.size();
+      rank = rank_in(rewriter_.trials()[i], rewriter_.sizes()[i], value);
+      if (rank == 0) return 0;
     }
-    return rank;
+    // One that is limited would show in a trial with more tokens than any constant says.
+    const TrialSize longer = rewriter_.size_of({1, 2, rewriter_.sources(value).largest + 3});
+    return longer.past > kMostKeys ? 0 : rank_in(rewriter_.trial_of(longer), longer, value);
+  }
+  static size_t rank_in(const Trial& trial, const TrialSize& size, const std::string& value) {
+    const auto& [batches, rows, past] = size;
+    const TensorPtr tensor = trial.value(value);
+    if (!tensor || is_real(tensor->type) || tensor->shape.empty() || tensor->shape.size() > 2) return 0;
+    if (tensor->shape.back() != rows) return 0;
+    if (tensor->shape.size() == 2 && tensor->shape[0] != 1 && tensor->shape[0] != batches) return 0;
+    for (int64_t j = 0; j < tensor->size(); ++j) {
+      if (tensor->integer(j) != past + j % rows) return 0;
+    }
+    return tensor->shape.size();
   }
 
   void read_instead_of(const std::string& value, const std::string& other) {

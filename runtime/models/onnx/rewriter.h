@@ -20,6 +20,9 @@ struct TrialSize {
   friend auto operator<=>(const TrialSize&, const TrialSize&) = default;
 };
 
+// Of the longest trial.
+constexpr int64_t kMostKeys = 1 << 17;
+
 class Rewriter {
  public:
   // `caches` of the model; `are_states`: they stay on the device, so their sizes mean nothing. Error: a model that is no
@@ -56,8 +59,10 @@ class Rewriter {
 
   const std::deque<Trial>& trials() const { return trials_; }
   const std::vector<TrialSize>& sizes() const { return sizes_; }
-  // One more trial of that size.
+  // One more trial, of that size where the sizes are not fixed.
   const Trial& trial_of(const TrialSize& size);
+  // With the sizes that the model fixes.
+  TrialSize size_of(const TrialSize& wanted) const;
   // Of each trial; empty: of one it is not known.
   std::vector<Shape> shapes(std::string_view value) const;
   // The same in all trials.
@@ -80,7 +85,6 @@ class Rewriter {
   Rewriter(Model& model, std::span<const StateNames> caches, bool are_states)
       : model_(&model), caches_(caches), are_states_(are_states) {}
   std::string fresh_name(std::string_view op) { return "written out " + std::string(op) + std::to_string(++count_); }
-  TrialSize size_of(const TrialSize& wanted) const;
   std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> inputs_of(const TrialSize& size,
                                                                                       int64_t of_others) const;
   const ValueInfo* input(std::string_view name) const;

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "tests/runtime/models/onnx/compared.h"
+#include "tests/support/document.h"
 
 namespace qgen::onnx::testing::attention_forms {
 namespace {
@@ -112,6 +113,25 @@ TEST(JoinAttention, ScalesOnAnySide) {
         f.end(f.softmax(f.m.node("Div", {f.scores(), root})));
       }),
       "attention");
+}
+
+// cap * tanh(score / cap), before the mask.
+TEST(JoinAttention, SoftCaps) {
+  const auto capped = [](float before, float after) {
+    return [=](Form& f) {
+      const std::string scores = f.m.node("Div", {f.scaled(f.scores()), f.m.scalar(before)});
+      const std::string sum = f.m.node("Mul", {f.m.node("Tanh", {scores}), f.m.scalar(after)});
+      f.end(f.softmax(f.m.node("Add", {sum, f.m.input("mask", {kRows, kKeys})})));
+    };
+  };
+  EXPECT_EQ(becomes(capped(3, 3)), "attention");
+  EXPECT_EQ(becomes(capped(3, 2)), "attention");
+  EXPECT_THAT(becomes(capped(3, -2)), Not(HasSubstr("attention")));
+  EXPECT_THAT(becomes([](Form& f) {
+                const std::string sum = f.m.node("Add", {f.scores(), f.m.input("mask", {kRows, kKeys})});
+                f.end(f.softmax(f.m.node("Tanh", {sum})));
+              }),
+              Not(HasSubstr("attention")));
 }
 
 TEST(JoinAttention, Masks) {
@@ -275,7 +295,7 @@ TEST(JoinAttention, WhatIsNoAttention) {
                 f.m.output(weights);
                 f.end(weights);
               }),
-              Not(HasSubstr("attention")));
+              HasSubstr("several nodes read the weights of 'Softmax_2'"));
   EXPECT_THAT(becomes([](Form& f) {
                 f.end(f.softmax(f.scaled(f.m.node("Add", {f.scores(), f.m.input("mask", {kRows, kKeys})}))));
               }),
@@ -292,7 +312,7 @@ TEST(JoinAttention, WhatIsNoAttention) {
                 f.k = f.m.input("one_k", {1, kHeads, kKeys, kSize});
                 f.end(f.softmax(f.scores()));
               }),
-              HasSubstr("its queries, keys and values have other shapes"));
+              HasSubstr("are not known to be [batch, heads, rows, size]"));
   // A layer and a Softmax after it.
   EXPECT_THAT(becomes([](Form& f) {
                 f.end(f.softmax(f.m.node("MatMul", {f.q, f.m.random_reals({kSize, kKeys}, -1, 1)})));
@@ -311,6 +331,89 @@ TEST(JoinAttention, Halves) {
   const std::string weights = m.node("Softmax", {m.node("Mul", {scores, m.scalar(0.25f)})});
   m.output(m.node("MatMul", {m.node("Cast", {weights}, {{"to", int64_t{10}}}), input("v", {1, 2, kKeys, 16})}));
   EXPECT_EQ(becomes(m, 4e-3), "attention");
+}
+
+// ---- caches as states -----------------------------------------------------------------------------------------------
+
+Expected<Model> language_model(const std::string& name) {
+  return load_model(qgen::tests::source_folder() + "/tests/runtime/models/graph/language_models/" + name + ".onnx");
+}
+Node& node_with(Model& model, std::string_view op) { return *std::ranges::find(model.graph.nodes, op, &Node::op); }
+// The result of a new node.
+std::string add(Model& model, const std::string& op, std::vector<std::string> inputs,
+                std::map<std::string, AttributeData, std::less<>> attributes = {}) {
+  const std::string name = "added " + std::to_string(model.graph.nodes.size());
+  model.graph.nodes.push_back(
+      {.name = name, .op = op, .inputs = std::move(inputs), .outputs = {name}, .attributes = std::move(attributes)});
+  return name;
+}
+std::string add_integers(Model& model, const Shape& shape, const std::vector<int64_t>& values) {
+  const std::string name = "added " + std::to_string(model.graph.initializers.size()) + " integers";
+  model.graph.initializers.emplace(
+      name, std::make_shared<const Tensor>(tensor_of<int64_t>(ElementType::i64, shape, values, name)));
+  return name;
+}
+std::string refusal_of(const Model& model) {
+  const auto imported = import_model(model, {.finds_states = true});
+  return imported ? "imported" : imported.error().message;
+}
+
+TEST(JoinCaches, AWindow) {
+  auto model = language_model("sdpa");
+  ASSERT_TRUE(model) << to_text(model.error());
+  // Keys that are less than 12 positions before the row.
+  Node& seen = node_with(*model, "LessOrEqual");
+  const std::string all = seen.outputs[0], keys = seen.inputs[0], rows = seen.inputs[1];
+  seen.outputs[0] = "up to the row";
+  const std::string near = add(*model, "Greater", {keys, add(*model, "Sub", {rows, add_integers(*model, {}, {12})})});
+  model->graph.nodes.push_back({.name = "both", .op = "And", .inputs = {"up to the row", near}, .outputs = {all}});
+  const auto imported = import_model(*model, {.finds_states = true});
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  size_t count = 0;
+  for (const graph::Node& node : imported->graph.nodes) {
+    if (node.op != "attention") continue;
+    ++count;
+    EXPECT_EQ(std::get<int64_t>(node.attributes.at("window")), 12);
+    EXPECT_EQ(std::get<std::string>(node.attributes.at("causal")), "to_last");
+    EXPECT_FALSE(graph::value_of(node.inputs, "mask"));
+  }
+  EXPECT_EQ(count, 2u);
+}
+
+TEST(JoinCaches, RefusedMasks) {
+  auto model = language_model("sdpa");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(refusal_of(*model), "imported");
+  node_with(*model, "LessOrEqual").op = "Less";  // a row does not see its own key
+  EXPECT_THAT(refusal_of(*model), HasSubstr("its caches cannot stay on the device: the mask of '/MatMul_"));
+  // Without states, the mask is an operand.
+  EXPECT_TRUE(import_model(
+      *model,
+      {.shapes = {{"input_ids", {1, 3}}, {"attention_mask", {1, 5}}, {"past_key_values.0.key", {1, 2, 2, 4}}}}));
+}
+
+TEST(JoinCaches, RefusedUsesOfTheLength) {
+  auto model = language_model("llama");
+  ASSERT_TRUE(model);
+  // The logits, divided by the number of cached tokens.
+  const std::string shape = add(*model, "Shape", {"past_key_values.1.value"});
+  const std::string length = add(*model, "Gather", {shape, add_integers(*model, {}, {2})});
+  const std::string real = add(*model, "Cast", {length}, {{"to", int64_t{1}}});
+  model->graph.outputs.push_back({.name = add(*model, "Div", {"logits", real})});
+  EXPECT_THAT(refusal_of(*model), HasSubstr("node 'added"));
+  EXPECT_THAT(refusal_of(*model), HasSubstr("depends on how many tokens are cached"));
+}
+
+TEST(JoinCaches, LayersThatAreNotRecognised) {
+  auto model = language_model("llama");
+  ASSERT_TRUE(model);
+  model->graph.outputs.push_back({.name = node_with(*model, "Softmax").outputs[0]});
+  EXPECT_THAT(refusal_of(*model), HasSubstr("stays several nodes: several nodes read the weights"));
+  auto other = language_model("llama");
+  ASSERT_TRUE(other);
+  other->graph.outputs.push_back({.name = node_with(*other, "Div").outputs[0]});
+  node_with(*other, "Softmax").attributes["axis"] = int64_t{2};
+  EXPECT_THAT(refusal_of(*other), HasSubstr("stays several nodes: "));
 }
 
 // ---- rotary embeddings ----------------------------------------------------------------------------------------------
