@@ -10,6 +10,7 @@
 #include "common/files.h"
 #include "runtime/models/onnx/check_model.h"
 #include "runtime/models/onnx/importer.h"
+#include "runtime/models/onnx/inline_branches.h"
 #include "runtime/models/onnx/join_attention.h"
 #include "runtime/models/onnx/join_functions.h"
 #include "runtime/models/onnx/upgrade.h"
@@ -130,6 +131,7 @@ namespace {
 Done prepare(Model& model, const ImportOptions& options, std::vector<Note>& notes) {
   if (Done bound = bind_constants(model.graph, options.constants); !bound) return bound;
   if (Done bound = bind_sides(model.graph, options.shapes); !bound) return bound;
+  if (options.fuses) inline_branches(model.graph);
   if (Done upgraded = upgrade(model); !upgraded) return upgraded;
   if (Done sound = check_model(model); !sound) return sound;
   join_layers(model.graph);

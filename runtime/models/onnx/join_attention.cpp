@@ -254,6 +254,11 @@ class AttentionJoiner {
     using Perm = std::vector<int64_t>;
     if ((rank == 4 && order == Perm{0, 1, 3, 2}) || (rank == 3 && order == Perm{0, 2, 1}))
       return parted(unscaled(turned->inputs[0], scale));
+    // [B * N, T, D], turned, and then parted.
+    const Node* parts = rank == 4 ? rewriter_.writer(value, "Reshape", 2) : nullptr;
+    const Node* flat = parts ? rewriter_.writer(parts->inputs[0], "Transpose", 1) : nullptr;
+    if (flat && flat->integers("perm") == Perm{0, 2, 1} && keeps_rows(parts->inputs[0], value))
+      return parted(unscaled(flat->inputs[0], scale));
     if (rank == 4 && order == Perm{0, 2, 3, 1}) {  // of rows first
       const std::string rows = turned->inputs[0];
       return added_transpose(rows, {0, 2, 1, 3});

@@ -118,13 +118,27 @@ class RotaryJoiner {
     inputs[of] = *half;
     return rewriter_.add(copy.op, std::move(inputs), copy.attributes, copy.name);
   }
-  // Some models cut a table to the number of tokens. No position is behind that, so the whole one does as well.
+  // Some models cut a table to the number of tokens. No position is behind that, so the whole one does as well. Older
+  // ones store it as [1, 1, Q, D].
   std::string whole_table(const std::string& value) {
-    const Node* slice = rewriter_.writer(value, "Slice", 3);
-    if (!slice || !rewriter_.constant(slice->inputs[0]) || rewriter_.number(slice->inputs[1]) != 0) return value;
-    const bool is_first = slice->has_input(3) && rewriter_.number(slice->inputs[3]) == 0 &&
-                          (!slice->has_input(4) || rewriter_.number(slice->inputs[4]) == 1);
-    return is_first ? slice->inputs[0] : value;
+    std::string inner = value;
+    for (int more = 4; more > 0; --more) {
+      const Node* node = rewriter_.writer(inner);
+      const bool cuts = node && node->op == "Slice" && node->inputs.size() > 2 &&
+                        rewriter_.number(node->inputs[1]) == 0 &&
+                        (!node->has_input(4) || rewriter_.number(node->inputs[4]) == 1);
+      if (!node || !node->domain.empty() || (!cuts && node->op != "Squeeze")) break;
+      inner = node->inputs[0];
+    }
+    const TensorPtr table = rewriter_.constant(inner);
+    const auto shapes = rewriter_.shapes(value);
+    if (!table || shapes.empty() || shapes.front().size() != 2 || table->shape.size() < 2) return value;
+    const Shape rows(table->shape.end() - 2, table->shape.end());
+    const bool is_of_rows = element_count(rows) == table->size() && rows[1] == shapes.front()[1];
+    if (!is_of_rows || table->shape.size() == 2) return is_of_rows ? inner : value;
+    Tensor matrix = *table;
+    matrix.shape = rows;
+    return rewriter_.add_constant(std::move(matrix));
   }
   std::optional<std::string> half_of_constant(const Tensor& tensor) {
     if (tensor.shape.empty() || tensor.shape.back() % 2 != 0 || !is_real(tensor.type)) return std::nullopt;

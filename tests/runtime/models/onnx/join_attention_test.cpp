@@ -218,6 +218,14 @@ TEST(JoinAttention, FormsOfKeys) {
               f.end(f.softmax(f.m.node("MatMul", {f.q, keys})));
             }),
             "permute attention");
+  // With two Reshapes around it, as torchlib turns keys.
+  EXPECT_EQ(becomes([](Form& f) {
+              const std::string flat = f.m.node("Reshape", {f.k, f.m.list({-1, kKeys, kSize})});
+              const std::string turned = f.m.node("Transpose", {flat}, {{"perm", List{0, 2, 1}}});
+              const std::string keys = f.m.node("Reshape", {turned, f.m.list({kBatches, kHeads, kSize, kKeys})});
+              f.end(f.softmax(f.m.node("MatMul", {f.q, keys})));
+            }),
+            "attention");
   // Each head of the keys several times, for groups of heads.
   EXPECT_EQ(becomes(
                 [](Form& f) {
@@ -414,6 +422,36 @@ TEST(JoinCaches, LayersThatAreNotRecognised) {
   other->graph.outputs.push_back({.name = node_with(*other, "Div").outputs[0]});
   node_with(*other, "Softmax").attributes["axis"] = int64_t{2};
   EXPECT_THAT(refusal_of(*other), HasSubstr("stays several nodes: "));
+}
+
+// A decoder with a cache in one branch of an If, as some exporters write it.
+TEST(JoinCaches, InABranch) {
+  auto decoder = language_model("llama");
+  ASSERT_TRUE(decoder);
+  Model model{decoder->opsets, {}};
+  model.graph.inputs = decoder->graph.inputs;
+  model.graph.inputs.push_back({"use_cache_branch", ElementType::boolean, std::vector<InputSide>()});
+  Node choice{.name = "choice", .op = "If", .inputs = {"use_cache_branch"}};
+  auto with_cache = std::make_shared<ModelGraph>(decoder->graph), without = std::make_shared<ModelGraph>();
+  with_cache->inputs.clear();
+  for (ValueInfo& output : with_cache->outputs) {
+    model.graph.outputs.push_back(output);
+    choice.outputs.push_back(output.name);
+    for (Node& node : with_cache->nodes) {  // names of a branch are its own
+      std::ranges::replace(node.inputs, output.name, "inner " + output.name);
+      std::ranges::replace(node.outputs, output.name, "inner " + output.name);
+    }
+    output.name = "inner " + output.name;
+    without->outputs.push_back({.name = "input_ids"});
+  }
+  choice.attributes = {{"then_branch", Subgraph{with_cache}}, {"else_branch", Subgraph{without}}};
+  model.graph.nodes = {choice};
+  const auto imported = import_model(
+      model, {.constants = {{"use_cache_branch", qgen::testing::tensor_of(DType::u8, {}, {1})}}, .finds_states = true});
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(imported->graph.states.size(), 4u);
+  EXPECT_THAT(operators_of(imported->graph), HasSubstr("rotary_embedding"));
+  EXPECT_THAT(operators_of(imported->graph), Not(HasSubstr("softmax")));
 }
 
 // ---- rotary embeddings ----------------------------------------------------------------------------------------------
