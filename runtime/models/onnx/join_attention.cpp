@@ -55,6 +55,7 @@ class AttentionJoiner {
       if (node->op == "Softmax" && node->domain.empty()) join(*node);
     }
   }
+  size_t joined() const { return joined_; }
   // How many have a past that is a state.
   size_t states_joined() const { return states_joined_; }
   // Why some have none; empty: none of them has a past.
@@ -469,6 +470,7 @@ class AttentionJoiner {
     if (scores && reason_.empty()) {
       if (auto layer = layer_of(*scores, *last)) {
         write(*layer, softmax, *last);
+        ++joined_;
         return;
       }
     }
@@ -627,7 +629,7 @@ class AttentionJoiner {
   int64_t opset_;
   std::string reason_;  // why the present Softmax is none of attention
   std::string refusal_;
-  size_t states_joined_ = 0;
+  size_t joined_ = 0, states_joined_ = 0;
   std::map<std::tuple<Mask::Kind, std::string>, Effect> effects_;
   std::map<std::pair<std::string, std::vector<int64_t>>, std::string> turned_;
   std::map<std::string, std::vector<Shape>> shapes_;  // of values that are new
@@ -682,6 +684,7 @@ Done join_attention(Model& model, std::span<const StateNames> states, std::vecto
   if (Done fresh = rewriter->refresh(); !fresh) return fresh;
   AttentionJoiner joiner(*rewriter, states, notes, model.opsets.find("")->second);
   joiner.run();
+  if (joiner.joined() > 0) join_sums(*rewriter);
   if (Done fresh = rewriter->refresh(); !fresh) return fresh;
   if (!joiner.refusal().empty() && !are_read(*rewriter, states))
     return unsupported("its caches cannot stay on the device: " + joiner.refusal(), std::string(kHowToRun));

@@ -6,6 +6,7 @@
 //   MatMul, scale, mask, Softmax, MatMul              Attention, without a matrix of scores
 //   the same after Concat(past, new)                  Attention with a past, which can be a state
 //   Slice, Neg, Concat, Mul by cos and by sin, Add    RotaryEmbedding
+//   Add and a normalization of the sum                one node, in models with such attention
 //   positions that are computed of the past's length  the input position_ids, if the caches are states
 //
 // Scales, masks and positions are recognised by their values in trials of several sizes (trial.h), and not by the nodes
@@ -34,6 +35,9 @@ void read_positions(Rewriter& rewriter);
 // Gemm between two Reshapes that flatten rows and part them again: a MatMul and an Add, which need no known sizes. And an
 // Expand before a MatMul that broadcasts the same.
 void keep_sides(Rewriter& rewriter);
+
+// A sum and the normalization of it: SkipLayerNormalization and SkipSimplifiedLayerNormalization.
+void join_sums(Rewriter& rewriter);
 
 // [B, S, N, D], if the value is its Transpose to [B, N, S, D].
 std::optional<std::string> rows_before(Rewriter& rewriter, const std::string& heads_first);

@@ -54,8 +54,9 @@ class PositionReader {
       if (rank == 0) return 0;
     }
     // One that is limited would show in a trial with more tokens than any constant says.
-    const TrialSize longer = rewriter_.size_of({1, 2, rewriter_.sources(value).largest + 3});
-    return longer.past > kMostKeys ? 0 : rank_in(rewriter_.trial_of(longer), longer, value);
+    const int64_t largest = rewriter_.sources(value).largest;
+    const TrialSize longer = rewriter_.size_of({1, 2, std::min(largest, kMostKeys) + 3});
+    return largest > kMostKeys ? 0 : rank_in(rewriter_.trial_of(longer), longer, value);
   }
   static size_t rank_in(const Trial& trial, const TrialSize& size, const std::string& value) {
     const auto& [batches, rows, past] = size;

@@ -97,6 +97,7 @@ class Rewriter {
   std::map<std::string, std::vector<Node*>, std::less<>> readers_;
   std::set<std::string, std::less<>> outputs_;
   std::map<std::string, Sources> sources_;
+  int64_t visits_left_ = 1 << 23;  // of nodes, by sources(): a model may have many masks, each of many nodes
   std::deque<Trial> trials_;
   std::vector<TrialSize> sizes_;
   std::map<TrialSize, Trial> more_trials_;

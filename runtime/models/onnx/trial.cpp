@@ -185,7 +185,6 @@ Trial::Trial(const Model& model, const Order& order, const std::map<std::string,
              const std::map<std::string, TensorPtr>& values) {
   const auto opset = model.opsets.find("");
   builder_.opset = opset == model.opsets.end() ? 0 : opset->second;
-  builder_.budget = 1 << 25;
   add_constants(model.graph);
   for (const auto& [name, shape] : shapes) known_.insert_or_assign(name, data_of(dims_of(shape)));
   for (const auto& [name, tensor] : values) known_.insert_or_assign(name, Known{tensor, dims_of(tensor->shape)});
@@ -193,7 +192,11 @@ Trial::Trial(const Model& model, const Order& order, const std::map<std::string,
 }
 
 void Trial::add_constants(const ModelGraph& graph) {
+  // In proportion to the model, as the importer's own: a small file takes a short time.
+  constexpr int64_t kLeast = 1 << 20, kPasses = 8;
+  builder_.budget = kLeast;
   for (const auto& [name, tensor] : graph.initializers) {
+    builder_.budget += kPasses * tensor->size();
     const Dims shape = dims_of(tensor->shape);
     const bool is_small = tensor->size() <= (is_real(tensor->type) ? kMostReals : kMostIntegers);
     known_.emplace(name, is_small ? Known{tensor, shape} : data_of(shape));
@@ -226,6 +229,8 @@ void Trial::visit(const Node& node) {
   if (const auto shape = shape_of(node, arguments); shape && known_shape(*shape))
     known_.insert_or_assign(node.outputs[0], data_of(*shape));
   if (node.op == "Attention" && node.domain.empty()) visit_caches(node, arguments);
+  const bool gives_sum = node.op == "SkipLayerNormalization" || node.op == "SkipSimplifiedLayerNormalization";
+  if (gives_sum && node.outputs.size() > 3) known_.insert_or_assign(node.outputs[3], data_of(arguments[0]->shape));
 }
 
 // The past and the new keys.

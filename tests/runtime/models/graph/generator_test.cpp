@@ -122,16 +122,17 @@ size_t count_of(const Graph& graph, std::string_view op) {
 TEST_F(GeneratorTest, WrittenOutLayersAreOneNode) {
   struct Case {
     std::string name;
-    size_t attention, rotations, caches;
+    size_t attention, rotations, caches, sums;
   };
-  for (const auto& [name, attention, rotations, caches] :
-       {Case{"llama", 2, 4, 2}, {"sdpa", 2, 4, 2}, {"gpt2", 2, 0, 2}, {"whisper", 4, 0, 2}}) {
+  for (const auto& [name, attention, rotations, caches, sums] :
+       {Case{"llama", 2, 4, 2, 4}, {"sdpa", 2, 4, 2, 4}, {"gpt2", 2, 0, 2, 5}, {"whisper", 4, 0, 2, 6}}) {
     SCOPED_TRACE(name);
     const auto graph = graph_of(name);
     ASSERT_TRUE(graph) << to_text(graph.error());
     EXPECT_EQ(count_of(*graph, "attention"), attention);
     EXPECT_EQ(count_of(*graph, "rotary_embedding"), rotations);
     EXPECT_EQ(count_of(*graph, "cache_write"), caches);
+    EXPECT_EQ(count_of(*graph, "skip_rms_norm") + count_of(*graph, "skip_layer_norm"), sums);
     EXPECT_EQ(count_of(*graph, "softmax"), 0u);
     for (const Node& node : graph->nodes) {
       if (node.op == "attention") EXPECT_FALSE(value_of(node.inputs, "mask")) << node.name;
