@@ -233,6 +233,30 @@ function(qgen_register_on_drivers name program)
   endforeach()
 endfunction()
 
+# Tests of a program that take a minute become an entry of their own, ENTRY.long, which a first run leaves out. With
+# sanitizers nothing changes.
+function(qgen_set_apart entry program)
+  if(QGEN_SANITIZE)
+    return()
+  endif()
+  list(JOIN ARGN ":" tests)
+  set_property(TEST ${entry} APPEND PROPERTY ENVIRONMENT "GTEST_FILTER=-${tests}")
+  qgen_register_test(${entry}.long LABELS host more ENVIRONMENT "GTEST_FILTER=${tests}" COMMAND ${program})
+endfunction()
+
+# The program's entries without the layer take a minute. A run has one of them: by the seed on the first driver or on the
+# last.
+function(qgen_run_on_one_driver name)
+  list(LENGTH QGEN_TEST_DRIVERS drivers)
+  if(QGEN_SANITIZE OR drivers LESS 2)
+    return()
+  endif()
+  list(GET QGEN_TEST_DRIVERS 0 first)
+  list(GET QGEN_TEST_DRIVERS -1 last)
+  qgen_number_turns(older ${name}.${first})
+  qgen_number_turns(rests ${name}.${last})
+endfunction()
+
 # At the end of a folder's list: its entries without the layer, of which there are others with it.
 function(qgen_let_plain_entries_take_turns)
   get_property(entries DIRECTORY PROPERTY QGEN_PLAIN_ENTRIES)
