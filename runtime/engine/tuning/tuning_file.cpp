@@ -138,24 +138,6 @@ Expected<TuningFile> load_tuning_file(const std::string& path) {
   return read_tuning_file(path, *text);
 }
 
-Expected<DeviceProfile> load_tuning_device(const std::string& path) {
-  const auto text = read_file(path, kMostBytes);
-  if (!text) return text.error();
-  if (const auto head = head_of(*text)) {
-    auto file = read_tuning_file(path, *head);
-    if (file) return std::move(file->device);
-  }
-  DeviceProfile device;
-  yaml::Reader reader(path);
-  const Done done = reader.run(*text, [&](const Node& root) {
-    reader.fields(root, "a tuning file",
-                  {{"device", true, [&](const Node& node) { device = profiles::read_device(reader, node); }},
-                   {"problems", true, [](const Node&) {}}});
-  });
-  if (!done) return done.error();
-  return device;
-}
-
 std::string to_yaml(const TuningFile& file) {
   std::string text =
       fmt::format("device:\n{}problems:{}\n", profiles::to_yaml(file.device, 2), file.rows.empty() ? " []" : "");

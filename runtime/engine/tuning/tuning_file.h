@@ -45,8 +45,6 @@ struct TuningFile {
 // Errors have the place, all of them at once. Rows that no measurement can be are errors (fault_of()).
 Expected<TuningFile> read_tuning_file(const std::string& file, std::string_view text);
 Expected<TuningFile> load_tuning_file(const std::string& path);
-// Its device and circumstances, without reading its rows.
-Expected<DeviceProfile> load_tuning_device(const std::string& path);
 // As read_tuning_file() reads it.
 std::string to_yaml(const TuningFile& file);
 

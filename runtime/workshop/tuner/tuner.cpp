@@ -83,8 +83,11 @@ std::string why_nothing(const TaskReport& report) {
 }
 
 double drift_of(std::span<const double> base_us) {
-  if (base_us.empty()) return 0;
-  const auto [least, most] = std::ranges::minmax(base_us);
+  double least = 0, most = 0;
+  for (const double us : base_us) {
+    if (us > 0) least = least > 0 ? std::min(least, us) : us;
+    most = std::max(most, us);
+  }
   return least > 0 ? most / least - 1 : 0;
 }
 
@@ -310,10 +313,12 @@ Done Tuner::repeat_final() {
   return std::monostate{};
 }
 
-// The slower of two sentinels, as a part of the fastest of this problem.
+// The slower of two sentinels, as a part of the fastest of this problem. 1: neither is known.
 double Tuner::clock_between(size_t since, size_t until) const {
   const double slowest = std::max(base_us_[since], base_us_[until]);
-  return slowest > 0 ? std::ranges::min(base_us_) / slowest : 1;
+  double best = slowest;
+  for (const double base_us : base_us_) best = base_us > 0 ? std::min(best, base_us) : best;
+  return slowest > 0 ? best / slowest : 1;
 }
 
 double Tuner::clock_of_final() const {
@@ -336,7 +341,7 @@ Done Tuner::mark_slow_rows() {
 Done Tuner::note_base() {
   const auto reply = ask({{"do", "sentinel"}}, {});
   if (!reply) return reply.error();
-  if (reply->answer) base_us_.push_back(reply->answer->at("base_us"));
+  base_us_.push_back(reply->answer ? reply->answer->at("base_us").get<double>() : 0);
   return std::monostate{};
 }
 

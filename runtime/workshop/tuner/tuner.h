@@ -64,7 +64,7 @@ bool is_untried(const TaskReport& report);
 // The reason why a report has no times: the budget, or every candidate was dropped. Empty: it has times.
 std::string why_nothing(const TaskReport& report);
 
-// By what part the device's base times differ: 0.04; 0: they are unknown.
+// By what part the device's base times differ: 0.04. Unknown ones, which are 0, do not count.
 double drift_of(std::span<const double> base_us);
 // A device whose rates change by more than this during a tuning has drifted: it throttles, or shares. If it was slower in
 // the final round than before, the final is measured again, so many times at most, and as long as there is time. The

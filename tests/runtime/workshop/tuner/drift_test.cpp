@@ -120,7 +120,9 @@ TEST_F(DriftTest, RepeatsAFinalOnASlowerDevice) {
       {"faster after the final: it was measured on a slow device", {12, 12, 10, 10, 10}, 2, 1, 10, {10, 10}},
       {"throttles for good", {10, 12.5}, 3, 0.8, 12.5, {12.5, 12.5}},
       {"the steadiest counts", {10, 12.5, 12.5, 11, 11, 16, 16}, 3, 0.909, 11, {11, 11}},
-      {"unknown", {0}, 1, 1, 10, {0, 0, 0}}};
+      {"unknown", {0}, 1, 1, 10, {0, 0, 0}},
+      {"unknown at the start", {0, 10}, 1, 1, 10, {0, 10, 10}},
+      {"unknown before a slow final", {10, 0, 12.5, 10}, 2, 1, 10, {10, 10}}};
   for (const DriftCase& row : kDrifts) {
     SCOPED_TRACE(row.name);
     ASSERT_TRUE(store_->forget({}));
