@@ -672,8 +672,8 @@ Done check_sides(Rewriter& rewriter, const std::vector<std::vector<Shape>>& resu
 }  // namespace
 
 Done join_attention(Model& model, std::span<const StateNames> states, std::vector<Note>& notes) {
-  const bool has_any = std::ranges::any_of(model.graph.nodes, [](const Node& node) { return node.op == "Softmax"; });
-  if (!has_any) return std::monostate{};
+  if (std::ranges::count(model.graph.nodes, "Softmax", &Node::op) == 0) return std::monostate{};
+  if (std::ranges::count(model.graph.nodes, "MatMul", &Node::op) < 2) return std::monostate{};
   const std::vector<StateNames> caches =
       states.empty() ? states_of(model.graph) : std::vector<StateNames>(states.begin(), states.end());
   auto rewriter = Rewriter::create(model, caches, !states.empty());

@@ -72,6 +72,7 @@ class PositionReader {
 
   void read_instead_of(const std::string& value, const std::string& other) {
     for (Node* reader : rewriter_.readers(value)) std::ranges::replace(reader->inputs, value, other);
+    rewriter_.touch();
     is_read_ = true;
   }
 
@@ -177,7 +178,9 @@ void keep_sides_of_product(Rewriter& rewriter, Node& product) {
       const auto batches = broadcast(dims_of({a.begin(), a.end() - 2}), dims_of({b.begin(), b.end() - 2}));
       fits = batches && known_shape(*batches) == Shape(made[t].begin(), made[t].end() - 2);
     }
-    if (fits) product.inputs[i] = inner;
+    if (!fits) continue;
+    product.inputs[i] = inner;
+    rewriter.touch();
   }
 }
 

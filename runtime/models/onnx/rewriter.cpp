@@ -33,6 +33,8 @@ Expected<Rewriter> Rewriter::create(Model& model, std::span<const StateNames> ca
 }
 
 Done Rewriter::refresh(bool knows_positions) {
+  if (!is_changed_ && knows_positions == knows_positions_) return std::monostate{};
+  is_changed_ = false;
   knows_positions_ = knows_positions;
   ModelGraph& graph = model_->graph;
   std::ranges::move(added_, std::back_inserter(graph.nodes));
@@ -241,6 +243,7 @@ bool Rewriter::depends_on_past(std::string_view value) const { return !Trial::ag
 
 std::string Rewriter::add(std::string_view op, std::vector<std::string> inputs,
                           std::map<std::string, AttributeData, std::less<>> attributes, std::string_view name) {
+  is_changed_ = true;
   const std::string result = fresh_name(op);
   added_.push_back({.name = name.empty() ? result : std::string(name),
                     .op = std::string(op),
@@ -262,6 +265,7 @@ std::string Rewriter::add_list(const std::vector<int64_t>& numbers) {
 }
 
 void Rewriter::replace(const std::string& value, Node node) {
+  is_changed_ = true;
   if (Node* before = writer(value)) std::ranges::replace(before->outputs, value, fresh_name("unread"));
   added_.push_back(std::move(node));
 }

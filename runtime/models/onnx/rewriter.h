@@ -30,9 +30,11 @@ class Rewriter {
   static Expected<Rewriter> create(Model& model, std::span<const StateNames> caches, bool are_states);
 
   ModelGraph& graph() { return model_->graph; }
-  // With the nodes that were added or changed. `knows_positions`: trials know the values of an input of positions. Error:
-  // the nodes are no graph.
+  // With the nodes that were added or changed, if any were. `knows_positions`: trials know the values of an input of
+  // positions. Error: the nodes are no graph.
   Done refresh(bool knows_positions = true);
+  // The caller has changed a node itself.
+  void touch() { is_changed_ = true; }
 
   // ---- who writes and reads -----------------------------------------------------------------------------------------
 
@@ -91,7 +93,7 @@ class Rewriter {
 
   Model* model_;
   std::span<const StateNames> caches_;
-  bool are_states_, knows_positions_ = true;
+  bool are_states_, knows_positions_ = true, is_changed_ = true;
   Order order_;
   std::map<std::string, Node*, std::less<>> writers_;
   std::map<std::string, std::vector<Node*>, std::less<>> readers_;

@@ -471,7 +471,9 @@ std::string rotated(const std::function<std::pair<std::string, std::string>(Mode
   const std::string turned =
       m.node("Concat", {is_swapped ? first : second, is_swapped ? second : first}, {{"axis", int64_t{-1}}});
   const std::string sum = m.node("Add", {m.node("Mul", {x, wide(cos)}), m.node("Mul", {turned, wide(sin)})});
-  m.output(m.node("Softmax", {sum}));  // only models with one are looked at
+  // Only models with a Softmax and products are looked at.
+  const std::string weight = m.random_reals({kSize, kSize}, -0.5, 0.5);
+  m.output(m.node("Softmax", {m.node("MatMul", {m.node("MatMul", {sum, weight}), weight})}));
   return becomes(m);
 }
 
