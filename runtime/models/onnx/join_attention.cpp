@@ -14,9 +14,6 @@
 namespace qgen::onnx {
 namespace {
 
-// Scores below it have no weight.
-constexpr double kFilter = -1e4;
-
 struct Mask {
   // What a score becomes: its sum with the value; or `fill` where the value, of booleans, is false, or is true.
   enum class Kind : uint8_t { added, kept_where_true, kept_where_false };
@@ -369,6 +366,15 @@ class AttentionJoiner {
     }
     return kept;
   }
+  // Rows and keys; batches and heads may be one dimension. In a trial with more keys than a table of the model has, the
+  // mask has fewer of them.
+  static bool fits(const Shape& mask, const Shape& scores) {
+    for (size_t d = 1; d <= std::min<size_t>(mask.size(), 2); ++d) {
+      const int64_t side = mask[mask.size() - d];
+      if (side != 1 && side != scores[scores.size() - d]) return false;
+    }
+    return scores.size() > 1;
+  }
   // How many keys the first row sees, if it does not see the first key.
   static int64_t window_of_first_row(const Mask& mask, const Tensor& tensor, const Shape& scores) {
     const int64_t rows = scores[scores.size() - 2], keys = scores.back();
@@ -394,6 +400,7 @@ class AttentionJoiner {
       const TensorPtr tensor = trial.value(mask.value);
       const auto scores = trial.shape(product.outputs[0]);
       if (!tensor || !scores || (mask.kind != Mask::Kind::added && is_real(tensor->type))) return false;
+      if (!fits(tensor->shape, *scores)) return false;
       seen.emplace_back(tensor, *scores);
       return true;
     };

@@ -3,6 +3,7 @@
 #include "runtime/models/onnx/rewriter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -113,9 +114,13 @@ const Rewriter::Sources& Rewriter::sources(const std::string& value) {
   std::vector<std::string_view> open{value};
   const auto count_constant = [&](const Tensor& tensor) {
     for (const int64_t side : tensor.shape) all.largest = std::max(all.largest, side);
-    constexpr int64_t kMost = int64_t{1} << 30;  // above it is "up to the end"
-    for (int64_t i = 0; !is_real(tensor.type) && i < std::min<int64_t>(tensor.size(), 64); ++i)
-      if (std::abs(tensor.integer(i)) < kMost) all.largest = std::max(all.largest, std::abs(tensor.integer(i)));
+    // A larger integer is "up to the end", and a real number below kFilter what a masked score becomes.
+    constexpr int64_t kMostInteger = int64_t{1} << 30, kMostElements = 64;
+    for (int64_t i = 0; i < std::min(tensor.size(), kMostElements); ++i) {
+      const double value = is_real(tensor.type) ? double{tensor.real(i)} : static_cast<double>(tensor.integer(i));
+      const bool counts = is_real(tensor.type) ? value > kFilter && value < kMostKeys : std::abs(value) < kMostInteger;
+      if (counts) all.largest = std::max(all.largest, static_cast<int64_t>(std::ceil(std::abs(value))));
+    }
   };
   while (!open.empty()) {
     if (visits_left_-- <= 0) {  // as if it depended on more than anyone knows

@@ -22,6 +22,8 @@ struct TrialSize {
 
 // Of the longest trial.
 constexpr int64_t kMostKeys = 1 << 17;
+// A mask makes scores that are not seen as low as this.
+constexpr double kFilter = -1e4;
 
 class Rewriter {
  public:

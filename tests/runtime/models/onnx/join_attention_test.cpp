@@ -400,6 +400,20 @@ TEST(JoinCaches, RefusedMasks) {
       {.shapes = {{"input_ids", {1, 3}}, {"attention_mask", {1, 5}}, {"past_key_values.0.key", {1, 2, 2, 4}}}}));
 }
 
+// The mask is a part of a table. Only its last rows show that it is not causal.
+TEST(JoinCaches, ATableThatIsNotCausalAtItsEnd) {
+  auto model = language_model("gpt2");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(refusal_of(*model), "imported");
+  for (auto& [name, tensor] : model->graph.initializers) {
+    if (tensor->type != ElementType::boolean) continue;
+    Tensor changed = *tensor;  // [1, 1, 40, 40]
+    changed.data[39 * 40 + 20] = std::byte{0};
+    tensor = std::make_shared<const Tensor>(std::move(changed));
+  }
+  EXPECT_THAT(refusal_of(*model), HasSubstr("is not a causal one in all sizes"));
+}
+
 TEST(JoinCaches, RefusedUsesOfTheLength) {
   auto model = language_model("llama");
   ASSERT_TRUE(model);
