@@ -720,6 +720,9 @@ TEST_F(GeneratorTest, ModelsThatAreNone) {
   EXPECT_THAT(said_of({.states = states}, {}, 65),
               HasSubstr("the capacity is 65 tokens, and node 'layers.0.attention"));
   EXPECT_THAT(said_of({.states = states}, {}, 65), HasSubstr("' has angles for 64 positions\n"));
+  const auto learned =
+      Generator::create(context(), generated::operators::entries(), *graph_of("gpt2"), {.capacity = 41});
+  EXPECT_THAT(to_text(learned.error()), HasSubstr("' has rows for 40 positions\n"));
   EXPECT_EQ(said_of({.states = states}, {.tokens = "ids"}), "the model has no input 'ids'");
   EXPECT_EQ(said_of({.states = states}, {.logits = "scores"}), "the model has no output 'scores'");
   std::vector<onnx::StateNames> others = states;

@@ -426,6 +426,29 @@ TEST(JoinCaches, RefusedUsesOfTheLength) {
   EXPECT_THAT(refusal_of(*model), HasSubstr("depends on how many tokens are cached"));
 }
 
+// Positions [1, S] that are used as [S]: of several sequences, they cannot be rows of position_ids.
+TEST(JoinCaches, PositionsOfOneSequence) {
+  auto model = language_model("sdpa");
+  ASSERT_TRUE(model);
+  const std::string positions = node_with(*model, "Unsqueeze").outputs[0];
+  const std::string all = add(*model, "Reshape", {positions, add_integers(*model, {1}, {-1})});
+  const std::string real = add(*model, "Cast", {all}, {{"to", int64_t{1}}});
+  const std::string column = add(*model, "Unsqueeze", {real, add_integers(*model, {1}, {1})});
+  const std::string wide = add(*model, "Concat", {column, column, column, column}, {{"axis", int64_t{1}}});
+  const std::string half = add(*model, "Cast", {add(*model, "Cos", {wide})}, {{"to", int64_t{10}}});
+  const std::string rows = add(*model, "Unsqueeze", {half, add_integers(*model, {1}, {0})});
+  size_t count = 0;
+  for (Node& node : model->graph.nodes) {
+    if (node.op != "Gather" || node.inputs[1] != positions) continue;
+    node.op = "Identity";
+    node.inputs = {rows};
+    node.attributes.clear();
+    ++count;
+  }
+  ASSERT_EQ(count, 2u);
+  EXPECT_THAT(refusal_of(*model), HasSubstr("its positions are of one sequence only"));
+}
+
 TEST(JoinCaches, LayersThatAreNotRecognised) {
   auto model = language_model("llama");
   ASSERT_TRUE(model);
