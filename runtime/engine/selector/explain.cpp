@@ -75,13 +75,22 @@ std::string refusals_text(const Selection& selection, size_t max_lines, bool has
 
 }  // namespace
 
+std::string lines_of_question(std::string_view question) {
+  constexpr size_t kColumns = 100;
+  const size_t device = std::min(question.rfind(" on \""), question.size());
+  std::string lines = wrapped(question.substr(0, device), 4, kColumns);
+  const size_t column = lines.size() - (lines.rfind('\n') + 1);
+  if (column + question.size() - device > kColumns) lines += "\n   ";
+  return lines.append(question.substr(device));
+}
+
 std::string explain(const Selection& selection, const ExplainOptions& options) {
   const size_t max_lines = options.has_all ? std::numeric_limits<size_t>::max() : options.max_lines;
   std::string text;
   if (selection.ranked.empty()) {
-    text = wrapped_lines(fmt::format("no kernel fits {}\n", selection.question));
+    text = lines_of_question("no kernel fits " + selection.question) + "\n";
   } else {
-    text = wrapped_lines(selection.question + "\n") + ranking_text(selection.ranked, max_lines);
+    text = lines_of_question(selection.question) + "\n" + ranking_text(selection.ranked, max_lines);
     for (const std::string& note : selection.notes) text += wrapped_lines(fmt::format("  note: {}\n", note));
     if (!selection.rejected.empty()) text += "not these:\n";
   }

@@ -128,6 +128,8 @@ struct ExplainOptions {
   bool has_all = false;   // lists are complete, nothing is only counted, and the problem's fields are at the end
 };
 std::string explain(const Selection& selection, const ExplainOptions& options = {});
+// Selection::question in lines of 100 columns. The device's name, the last part, stays in one line.
+std::string lines_of_question(std::string_view question);
 
 // The reason why a selection has no choice. If one kernel was requested, or the request itself is at fault, that reason
 // is the whole message. If every kernel was refused, the explanation is.

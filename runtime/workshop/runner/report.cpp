@@ -13,6 +13,7 @@
 #include "common/files.h"
 #include "common/json/write.h"
 #include "common/text.h"
+#include "runtime/engine/selector/select.h"
 
 namespace qgen::runner {
 namespace {
@@ -151,7 +152,7 @@ std::string clock_text(const measure::ClockLevel& clock) {
 }
 
 std::string to_text(const TimeReport& report) {
-  std::string text = wrapped_lines(report.question + "\n");
+  std::string text = lines_of_question(report.question) + "\n";
   text += fmt::format("{:>10}  {:>19}  {:>7}  {:>7}  kernel\n", "us", "10 % .. 90 %", "GB/s", "of copy");
   for (const TimedKernel& kernel : report.kernels) {
     const measure::Spread& us = kernel.device_us;

@@ -103,8 +103,8 @@ not these:
      as_it_is,
      {},
      R"(
-scale_rows of input f32 buffer -> output f32 buffer (rows = 4, width = 4, alpha = 0.5) on
-    "Example GPU 1"
+scale_rows of input f32 buffer -> output f32 buffer (rows = 4, width = 4, alpha = 0.5)
+    on "Example GPU 1"
    1  5.013 us estimated  scale_rows.f32.buffer.vec4/workgroup128
    2  5.051 us estimated  scale_rows.f32.buffer.vec1/workgroup128
 not these:
@@ -379,8 +379,8 @@ no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64
      },
      {},
      R"(
-multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example
-    GPU 1"
+multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64)
+    on "Example GPU 1"
    1  10 us estimated  multiply.workgroup
    2  20 us estimated  multiply.subgroup
 )"},
@@ -393,8 +393,8 @@ multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 6
      },
      {},
      R"(
-multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example
-    GPU 1"
+multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64)
+    on "Example GPU 1"
    1  10 us estimated  multiply.workgroup
 not these:
   multiply.subgroup: needs cooperative matrices 16 x 16 of f32 as sums per subgroup, which the
@@ -446,8 +446,8 @@ no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64
      },
      {},
      R"(
-multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example
-    GPU 1"
+multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64)
+    on "Example GPU 1"
    1  20 us estimated  multiply.subgroup
 not these:
   multiply.workgroup: needs cooperative matrices 64 x 64 x 32 of i8 and i8 to i32 per workgroup,
