@@ -123,9 +123,9 @@ std::string to_json(const CaseReport& report) {
 std::string to_text(const RunReport& report) {
   std::string text = fmt::format("{} on \"{}\"\n", report.kernel, report.device);
   for (const OutputTensor& made : report.made) {
-    text += wrapped_lines(fmt::format("  {}  {} {}  {}{}\n", made.name, qgen::name(made.tensor.dtype),
-                                      qgen::to_text(made.tensor.shape), values_of(made.tensor),
-                                      made.file.empty() ? "" : fmt::format("  -> {}", printable(made.file))));
+    text += wrapped_lines(fmt::format("  {}  {} {}  {}", made.name, qgen::name(made.tensor.dtype),
+                                      qgen::to_text(made.tensor.shape), values_of(made.tensor)));
+    text += made.file.empty() ? "\n" : fmt::format("  -> {}\n", printable(made.file));
   }
   return text;
 }
