@@ -343,10 +343,10 @@ typedef struct qgen_generation {
   int (*on_token)(void* data, size_t sequence, int32_t token);
   void* data; /* for on_token */
 } qgen_generation;
-/* Starts anew, feeds the prompts, of counts[i] tokens each, one after the other, and generates up to most_tokens tokens of
-   each sequence. While the caller has a token, the device computes the next one. `tokens`: most_tokens for each sequence,
-   of which the first generated[i] are written; either may be null. Errors: those of qgen_generator_feed(), and a cache
-   or a pool that is too small for the tokens. */
+/* Starts anew, and generates up to most_tokens tokens of each sequence. `prompts` has counts[i] tokens of sequence i, one
+   sequence after the other; they run as one batch. With a `top_k` of 1, the device computes the next token while the
+   caller has this one. `tokens`: most_tokens for each sequence, of which the first generated[i] are written; either may
+   be null. Errors: those of qgen_generator_feed(), and more tokens than the cache or the pool has room for. */
 QGEN_API qgen_code qgen_generator_generate(qgen_generator* generator, const qgen_generation* generation,
                                            const int32_t* prompts, const size_t* counts, size_t sequences,
                                            int32_t* tokens, size_t* generated, qgen_error** error);

@@ -11,7 +11,7 @@
 
 namespace qgen::onnx {
 
-// An If whose branch has names that the graph has too stays; the importer lowers it.
+// An If stays if its branch and the graph share a name. The importer then handles it.
 void inline_branches(ModelGraph& graph);
 
 }  // namespace qgen::onnx

@@ -10,8 +10,8 @@
 //   positions that are computed of the past's length  the input position_ids, if the caches are states
 //
 // Scales, masks and positions are recognised by their values in trials of several sizes (trial.h), and not by the nodes
-// that compute them: these differ between exporters. A mask is causal if it is so in all trials, one of which is longer
-// than every constant that the mask is computed from.
+// that compute them: these differ between exporters. A mask is causal if it is so in all trials. If it depends on the past,
+// one more trial has more keys than every constant of it. If a table ends before, the trial has as many keys as the table.
 #pragma once
 
 #include "runtime/models/onnx/note.h"

@@ -35,7 +35,7 @@ class RotaryJoiner {
     return {{a, b}, {b, a}};
   }
 
-  // Whether the value is the half of x that begins at `start`.
+  // Whether the value is the first or the second half of x.
   bool is_half(const std::string& value, const std::string& x, bool is_second) {
     const Node* node = rewriter_.writer(value);
     if (!node || !node->domain.empty() || node->inputs.empty() || node->inputs[0] != x || !rewriter_.only_reader(value))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// If the caches are states, their third side is the capacity, so nothing can be computed of it. Models that have no
+// If the caches are states, their third side is the capacity, so nothing can be computed from it. Models that have no
 // input of positions compute them: past + 0, 1, 2 ..., or the sum of the mask. And some take rows of a table by a Slice
 // from `past` on.
 #include <algorithm>

@@ -20,7 +20,7 @@ struct TrialSize {
   friend auto operator<=>(const TrialSize&, const TrialSize&) = default;
 };
 
-// Of the longest trial.
+// The largest constant for which a longer trial is made.
 constexpr int64_t kMostKeys = 1 << 17;
 // A mask makes scores that are not seen as low as this.
 constexpr double kFilter = -1e4;

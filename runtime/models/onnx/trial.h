@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A trial of a model: which shapes its values have if its inputs have these shapes, and what it computes of shapes, small
-// constants and given integers. No weight is read, and nothing of the data is known.
+// constants and given integers. Large constants, which are weights, are not read, and
+// nothing of the data is known.
 //
 //   input_ids [2, 3], past [2, 4, 5, 8]     Range(past, past + rows)  ->  5, 6, 7      MatMul  ->  [2, 4, 3, 8]
 //
@@ -26,7 +27,7 @@ class Trial {
   TensorPtr value(std::string_view value) const;
   // All elements of a value that are one number.
   std::optional<double> number(std::string_view value) const;
-  // Whether both know nothing that differs about the value.
+  // Whether both know the same of the value, or nothing.
   static bool agree(const Trial& a, const Trial& b, std::string_view value);
 
  private:

@@ -66,9 +66,9 @@ std::string why_nothing(const TaskReport& report);
 
 // By what part the device's base times differ: 0.04. Unknown ones, which are 0, do not count.
 double drift_of(std::span<const double> base_us);
-// A device whose rates change by more than this during a tuning has drifted: it throttles, or shares. If it was slower in
-// the final round than before, the final is measured again, as long as there is time. The steadier one counts. More
-// finals than two would take long on a busy machine. Rows that were measured on a slower device are marked.
+// A device whose rates change by more than this during a tuning has drifted: it throttles, or shares. If it was slower
+// around the final round than at another time, the final is measured again, as long as there is time. The steadier one
+// counts. More finals than two would take long on a busy machine. Rows that were measured on a slower device are marked.
 constexpr double kDrift = 0.03;
 constexpr uint32_t kMostFinals = 2;
 
