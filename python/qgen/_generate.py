@@ -7,6 +7,7 @@ from ctypes import Array, byref, c_int32, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Callable, Collection, Iterator, Sequence
 
 from ._device import Device, opened
+from ._errors import InvalidArgument
 from ._handle import Handle
 from ._library import ON_TOKEN, Generation, lib, path_bytes
 
@@ -81,6 +82,7 @@ class Generator(Handle):
         """The new tokens of each sequence: at most `max_tokens`, up to a token of `end`. The most likely tokens with a
         `top_k` of 1, else tokens drawn as by next(). `on_token(sequence, token)` gets each token when it is there; if it
         returns False, the sequence ends. It must not use the generator."""
+        if max_tokens < 1: raise InvalidArgument(f"max_tokens is {max_tokens}", "1 at least")
         raised: list[BaseException] = []
 
         def called(_: object, sequence: int, token: int) -> int:
@@ -94,8 +96,8 @@ class Generator(Handle):
         generation = Generation(max_tokens, ends, len(ends), top_k, temperature, seed, 0,
                                 ON_TOKEN(called) if on_token else ON_TOKEN(0), None)
         said, lengths = (c_int32 * (count * max_tokens))(), (c_size_t * count)()
+        self._sequences = count  # also if it fails: it has started anew then
         lib.generator_generate(self, byref(generation), *_flat(prompts), count, said, lengths)
-        self._sequences = count
         if raised: raise raised[0]
         return [list(said[i * max_tokens:i * max_tokens + lengths[i]]) for i in range(count)]
 

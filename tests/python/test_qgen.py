@@ -265,7 +265,7 @@ class TestGenerator(unittest.TestCase):
         self.assertEqual(caught.exception.args, (13,))
         self.assertEqual(generator.generate([[1, 2, 3, 4, 5]], max_tokens=6), self.TOKENS[:1])
         with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate(self.PROMPTS, max_tokens=0)
-        self.assertEqual(caught.exception.message, "most_tokens is 0")
+        self.assertEqual(caught.exception.message, "max_tokens is 0")
 
     def test_an_int8_cache(self):
         generator = qgen.Generator(self.FILE, capacity=10, cache="int8")
@@ -301,6 +301,10 @@ class TestGenerator(unittest.TestCase):
         with self.assertRaises(qgen.InvalidArgument) as caught:
             generator.generate(self.PROMPTS[:1], max_tokens=6)
         self.assertIn("the cache is too small", caught.exception.message)
+        generator.start(1)
+        with self.assertRaises(qgen.InvalidArgument): generator.generate([[1]] * 4, max_tokens=9)
+        generator.feed([[1]] * 4)  # it has started with four sequences
+        self.assertEqual(len(generator.next()), 4)
         with self.assertRaises(qgen.InvalidArgument) as caught: list(generator.stream(self.PROMPTS[0], max_tokens=6))
         self.assertIn("the cache is full", caught.exception.message)
 

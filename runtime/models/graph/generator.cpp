@@ -16,6 +16,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <tuple>
 
 #include "common/stopwatch.h"
@@ -384,7 +385,8 @@ Expected<Generated> Generator::generate(const TokenLists& prompts, const Generat
     longest = std::max(longest, prompt.size());
     result.prompt_tokens += prompt.size();
   }
-  const size_t needed = longest + std::max<size_t>(options.most_tokens, 1) - 1;  // the last token is not fed
+  const size_t more = std::max<size_t>(options.most_tokens, 1) - 1;  // the last token is not fed
+  const size_t needed = longest + std::min(more, std::numeric_limits<size_t>::max() - longest);
   if (needed > static_cast<size_t>(options_.capacity))
     return refused(fmt::format("the cache is too small: a prompt of {} tokens and {} new ones need room for {} tokens, "
                                "and it has room for {}",

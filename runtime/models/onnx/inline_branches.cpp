@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace qgen::onnx {
@@ -44,24 +45,38 @@ const ModelGraph* branch_of(const ModelGraph& graph, const Node& node) {
   return fits ? branch->graph.get() : nullptr;
 }
 
-bool have_common(const Names& a, const Names& b) {
-  return std::ranges::any_of(b, [&](const std::string& name) { return a.contains(name); });
+// How many graphs have each name: this one, its nodes' branches and bodies, and theirs. A branch that is not taken does
+// not count.
+using Counts = std::map<std::string, int, std::less<>>;
+void count_names(const ModelGraph& graph, Counts& counts) {
+  for (const std::string& name : names_of(graph)) ++counts[name];
+  for (const Node& node : graph.nodes) {
+    const ModelGraph* taken = branch_of(graph, node);
+    for (const auto& [attribute, data] : node.attributes) {
+      const auto* inner = std::get_if<Subgraph>(&data);
+      if (inner && inner->graph && (!taken || inner->graph.get() == taken)) count_names(*inner->graph, counts);
+    }
+  }
+}
+
+bool are_single(const Names& names, const Counts& counts) {
+  return std::ranges::all_of(names, [&](const std::string& name) { return counts.at(name) == 1; });
 }
 
 }  // namespace
 
 void inline_branches(ModelGraph& graph) {
-  Names names = names_of(graph);
+  Counts counts;
+  count_names(graph, counts);
   std::vector<Node> nodes = std::move(graph.nodes), all;
   graph.nodes.clear();
   for (Node& node : nodes) {
     const ModelGraph* branch = branch_of(graph, node);
     const Names inner = branch ? names_of(*branch) : Names();
-    if (!branch || have_common(names, inner)) {
+    if (!branch || !are_single(inner, counts)) {
       all.push_back(std::move(node));
       continue;
     }
-    names.insert(inner.begin(), inner.end());
     graph.initializers.insert(branch->initializers.begin(), branch->initializers.end());
     graph.values.insert(graph.values.end(), branch->values.begin(), branch->values.end());
     all.insert(all.end(), branch->nodes.begin(), branch->nodes.end());

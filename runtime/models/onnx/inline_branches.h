@@ -11,7 +11,8 @@
 
 namespace qgen::onnx {
 
-// An If stays if its branch and the graph share a name. The importer then handles it.
+// An If stays if another graph of the model has a name of its branch too, apart from the If's other branch. The importer
+// then handles it.
 void inline_branches(ModelGraph& graph);
 
 }  // namespace qgen::onnx

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -351,6 +352,8 @@ class AttentionJoiner {
     const size_t rank = tensor.shape.size();
     const int64_t own_keys = rank > 0 ? tensor.shape[rank - 1] : 1, own_rows = rank > 1 ? tensor.shape[rank - 2] : 1;
     const int64_t matrices = own_keys * own_rows > 0 ? tensor.size() / (own_keys * own_rows) : 0;
+    constexpr int64_t kMostScores = 1 << 26;
+    if (matrices > 0 && keys > 0 && rows > kMostScores / matrices / keys) return {false, false};
     Kept kept;
     for (int64_t m = 0; m < matrices; ++m) {
       for (int64_t s = 0; s < rows; ++s) {
@@ -361,6 +364,7 @@ class AttentionJoiner {
           const int64_t distance = keys - rows + s - t;
           kept.may_be_all = kept.may_be_all && *is_kept;
           kept.may_be_causal = kept.may_be_causal && *is_kept == (distance >= 0 && distance < window);
+          if (!kept.may_be_all && !kept.may_be_causal) return kept;
         }
       }
     }
@@ -407,13 +411,25 @@ class AttentionJoiner {
     for (const Trial& trial : rewriter_.trials()) {
       if (!look(trial)) return {};
     }
+    const auto has_other_sides = [&](const auto& one) {
+      const Shape &a = one.second, &b = seen.front().second;
+      return a.back() != b.back() || a[a.size() - 2] != b[b.size() - 2];
+    };
     Effect effect;
     // A window shows in a trial with more keys than any constant says. A table of a mask ends before.
-    if (rewriter_.depends_on_past(mask.value)) {
+    if (std::ranges::any_of(seen, has_other_sides) || rewriter_.depends_on_past(mask.value)) {
       const int64_t largest = rewriter_.sources(mask.value).largest;
       if (largest > kMostKeys) return {};
-      const bool is_longer = look(rewriter_.trial_of({1, 2, largest + 3}));
-      if (!is_longer && (largest < 3 || !look(rewriter_.trial_of({1, 2, largest - 2})))) return {};
+      const auto look_at = [&](int64_t keys) {
+        for (const TrialSize& size : {TrialSize{1, 2, keys}, TrialSize{1, keys, 0}}) {
+          const Trial* trial = rewriter_.trial_of(size);
+          if (!trial || !look(*trial)) continue;
+          if (seen.back().second.back() >= keys) return true;
+          seen.pop_back();
+        }
+        return false;
+      };
+      if (!look_at(largest + 3) && (largest < 3 || !look_at(largest - 2))) return {};
       effect.window = window_of_first_row(mask, *seen.back().first, seen.back().second);
     }
     Kept kept;
@@ -547,6 +563,11 @@ class AttentionJoiner {
     const std::string key_output = output_of(layer.key), value_output = output_of(layer.value);
     const bool has_past = keys && values && are_as_many(layer.query, keys->added);
     const bool is_of_states = has_past && is_state(keys->past, key_output) && is_state(values->past, value_output);
+    if (is_of_states && !written_.insert(key_output).second) {
+      if (refusal_.empty())
+        refusal_ = fmt::format("'{}' shares its cache with another layer", layer.scores.product->name);
+      return;
+    }
     reduce_masks(layer, *layer.scores.product, is_of_states, has_past);
     const auto needs_length = [&](const Mask& mask) { return rewriter_.depends_on_past(mask.value); };
     if (is_of_states && std::ranges::any_of(layer.masks, needs_length)) {
@@ -593,7 +614,9 @@ class AttentionJoiner {
         std::ranges::replace(before->outputs, *present, *present + " unread");
     }
     if (node.outputs.empty()) node.outputs.resize(1);
-    if (!query || !key || !value || !turns) {
+    const bool have_heads = std::ranges::all_of(std::array{&layer.query, &layer.key, &layer.value},
+                                                [&](const std::string* one) { return has_heads(*one); });
+    if (!query || !key || !value || !turns || !have_heads) {
       give(layer.query, layer.key, layer.value);
       node.outputs[0] = layer.result;
       rewriter_.replace(layer.result, std::move(node));
@@ -616,6 +639,12 @@ class AttentionJoiner {
         result,
         {.name = name, .op = "Reshape", .inputs = {rows, rewriter_.add_list({0, 0, q[1], v[3]})}, .outputs = {result}});
   }
+  // Whether [B, N, S, D] has the same N and D in all trials.
+  bool has_heads(const std::string& heads_first) const {
+    const auto all = shapes(heads_first);
+    return std::ranges::all_of(all,
+                               [&](const Shape& one) { return one[1] == all.front()[1] && one[3] == all.front()[3]; });
+  }
   // [B, S, N, E] as [B, S, N * E].
   bool joins_heads(const Node& node, int64_t width) const {
     const auto before = rewriter_.shapes(node.inputs[0]), after = rewriter_.shapes(node.outputs[0]);
@@ -637,6 +666,7 @@ class AttentionJoiner {
   std::string reason_;  // why the present Softmax is none of attention
   std::string refusal_;
   size_t joined_ = 0, states_joined_ = 0;
+  std::set<std::string> written_;  // caches of keys that a layer writes
   std::map<std::tuple<Mask::Kind, std::string>, Effect> effects_;
   std::map<std::pair<std::string, std::vector<int64_t>>, std::string> turned_;
   std::map<std::string, std::vector<Shape>> shapes_;  // of values that are new

@@ -91,14 +91,16 @@ class RotaryJoiner {
   }
 
   // The first half of the last axis, if the second is the same.
-  std::optional<std::string> half_of(const std::string& value) {
+  std::optional<std::string> half_of(const std::string& value, int depth = 0) {
+    constexpr int kMostNodes = 16;
+    if (depth > kMostNodes) return std::nullopt;
     const auto found = halves_.find(value);
     if (found != halves_.end()) return found->second;
-    auto half = made_half(value);
+    auto half = made_half(value, depth);
     halves_.emplace(value, half);
     return half;
   }
-  std::optional<std::string> made_half(const std::string& value) {
+  std::optional<std::string> made_half(const std::string& value, int depth) {
     if (const TensorPtr constant = rewriter_.constant(value)) return half_of_constant(*constant);
     const Node* node = rewriter_.writer(value);
     if (!node || !node->domain.empty() || node->inputs.empty()) return std::nullopt;
@@ -112,7 +114,7 @@ class RotaryJoiner {
     const bool is_gather = node->op == "Gather" && node->integer("axis", 0) == 0 && node->inputs.size() == 2;
     if (!is_scaled && !is_gather && std::ranges::find(kOfOne, node->op) == std::end(kOfOne)) return std::nullopt;
     const Node copy = *node;
-    const auto half = half_of(is_gather ? whole_table(copy.inputs[0]) : copy.inputs[of]);
+    const auto half = half_of(is_gather ? whole_table(copy.inputs[0]) : copy.inputs[of], depth + 1);
     if (!half) return std::nullopt;
     std::vector<std::string> inputs = copy.inputs;
     inputs[of] = *half;
@@ -205,8 +207,10 @@ class RotaryJoiner {
     if (!axis || axis != same) return;
     const auto cos = angles_at(rotation->cos), sin = angles_at(rotation->sin);
     if (!cos || !sin) return;
-    const Shape shape = rewriter_.shapes(rotation->x).front();
-    const int64_t heads = shape[*axis], width = shape[3];
+    const auto shapes = rewriter_.shapes(rotation->x);
+    const int64_t heads = shapes.front()[*axis], width = shapes.front()[3];
+    const auto is_same = [&](const Shape& one) { return one[*axis] == heads && one[3] == width; };
+    if (!std::ranges::all_of(shapes, is_same)) return;
     std::string x = rotation->x;
     if (*axis == 1) {
       const auto rows = rows_before(rewriter_, x);

@@ -16,7 +16,8 @@ bool is_of_rows(Rewriter& rewriter, const Node& node) {
   if (!is_known || !node.domain.empty() || node.inputs.size() < 2 || node.outputs.size() != 1) return false;
   const auto shapes = rewriter.shapes(node.inputs[0]);
   const auto weight = rewriter.constant(node.inputs[1]);
-  if (shapes.empty() || !weight || weight->shape != Shape{shapes.front().back()}) return false;
+  if (shapes.empty() || shapes.front().empty() || !weight || weight->shape != Shape{shapes.front().back()})
+    return false;
   const int64_t axis = node.integer("axis", -1), rank = std::ssize(shapes.front());
   const auto axes = node.integers("axes");
   return (axis == -1 || axis == rank - 1) && axes.size() < 2;

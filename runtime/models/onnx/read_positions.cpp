@@ -56,7 +56,8 @@ class PositionReader {
     // One that is limited would show in a trial with more tokens than any constant says.
     const int64_t largest = rewriter_.sources(value).largest;
     const TrialSize longer = rewriter_.size_of({1, 2, std::min(largest, kMostKeys) + 3});
-    return largest > kMostKeys ? 0 : rank_in(rewriter_.trial_of(longer), longer, value);
+    const Trial* trial = largest > kMostKeys ? nullptr : rewriter_.trial_of(longer);
+    return trial ? rank_in(*trial, longer, value) : 0;
   }
   static size_t rank_in(const Trial& trial, const TrialSize& size, const std::string& value) {
     const auto& [batches, rows, past] = size;

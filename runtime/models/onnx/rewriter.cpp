@@ -118,9 +118,19 @@ const Rewriter::Sources& Rewriter::sources(const std::string& value) {
     constexpr int64_t kMostInteger = int64_t{1} << 30, kMostElements = 64;
     for (int64_t i = 0; i < std::min(tensor.size(), kMostElements); ++i) {
       const double value = is_real(tensor.type) ? double{tensor.real(i)} : static_cast<double>(tensor.integer(i));
-      const bool counts = is_real(tensor.type) ? value > kFilter && value < kMostKeys : std::abs(value) < kMostInteger;
-      if (counts) all.largest = std::max(all.largest, static_cast<int64_t>(std::ceil(std::abs(value))));
+      constexpr double kInfinite = 1e30;  // and so is a real number above it
+      const bool counts = is_real(tensor.type) ? value > kFilter && value < kInfinite : std::abs(value) < kMostInteger;
+      if (counts && std::abs(value) >= kMostInteger) all.largest = std::numeric_limits<int64_t>::max();
+      else if (counts) all.largest = std::max(all.largest, static_cast<int64_t>(std::ceil(std::abs(value))));
     }
+  };
+  const auto count_attribute = [&](const AttributeData& attribute) {
+    constexpr int64_t kMostInteger = int64_t{1} << 30;
+    const auto count = [&](int64_t number) {
+      if (number > -kMostInteger && number < kMostInteger) all.largest = std::max(all.largest, std::abs(number));
+    };
+    if (const auto* number = std::get_if<int64_t>(&attribute)) count(*number);
+    if (const auto* numbers = std::get_if<std::vector<int64_t>>(&attribute)) std::ranges::for_each(*numbers, count);
   };
   while (!open.empty()) {
     if (visits_left_-- <= 0) {  // as if it depended on more than anyone knows
@@ -135,6 +145,7 @@ const Rewriter::Sources& Rewriter::sources(const std::string& value) {
     if (const TensorPtr tensor = constant(one)) count_constant(*tensor);
     const Node* node = writer(one);
     if (!node || node->op == "Shape" || node->op == "Size") continue;
+    for (const auto& [name, attribute] : node->attributes) count_attribute(attribute);
     for (const std::string_view read : reads_of(*node)) open.push_back(read);
   }
   return sources_.emplace(value, std::move(all)).first->second;
@@ -153,7 +164,8 @@ TrialSize Rewriter::size_of(const TrialSize& wanted) const {
   const auto take = [](const ValueInfo* value, size_t axis, int64_t& side) {
     if (!value || !value->shape || value->shape->size() <= axis) return false;
     const InputSide& said = (*value->shape)[axis];
-    if (said.symbol.empty()) side = said.side;
+    constexpr int64_t kMostSide = int64_t{1} << 40;  // so that sums of sides are numbers
+    if (said.symbol.empty()) side = std::clamp<int64_t>(said.side, 0, kMostSide);
     return true;
   };
   take(input(kTokens), 0, size.batches);
@@ -202,6 +214,8 @@ std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> Rewrit
         value->type == ElementType::other)
       return;
     const Shape& shape = shapes[value->name];
+    constexpr int64_t kMostElements = 1 << 22;
+    if (!check_shape(shape) || element_count(shape) > kMostElements) return;
     values.emplace(value->name,
                    std::make_shared<const Tensor>(tensor_of_integers(value->name, value->type, shape, value_at)));
   };
@@ -211,27 +225,37 @@ std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> Rewrit
   return {std::move(shapes), std::move(values)};
 }
 
-const Trial& Rewriter::trial_of(const TrialSize& size) {
+const Trial* Rewriter::trial_of(const TrialSize& size) {
+  constexpr size_t kMostTrials = 12;  // each has all values of the model
   const auto found = more_trials_.find(size);
-  if (found != more_trials_.end()) return found->second;
+  if (found != more_trials_.end()) return &found->second;
+  if (more_trials_.size() == kMostTrials) return nullptr;
   const auto [shapes, values] = inputs_of(size, 0);
-  return more_trials_.emplace(size, Trial(*model_, order_, shapes, values)).first->second;
+  return &more_trials_.emplace(size, Trial(*model_, order_, shapes, values)).first->second;
 }
 
 std::vector<Shape> Rewriter::shapes(std::string_view value) const {
   std::vector<Shape> shapes;
   for (const Trial& trial : trials_) {
     const auto shape = trial.shape(value);
-    if (!shape) return {};
+    if (!shape || (!shapes.empty() && shape->size() != shapes.front().size())) return {};
     shapes.push_back(*shape);
   }
   return shapes;
 }
 
-std::optional<double> Rewriter::number(std::string_view value) const {
+std::optional<double> Rewriter::number(std::string_view value) {
   const auto first = trials_.front().number(value);
-  const bool is_same = std::ranges::all_of(trials_, [&](const Trial& trial) { return trial.number(value) == first; });
-  return is_same ? first : std::nullopt;
+  const auto is_same = [&](const Trial& trial) { return trial.number(value) == first; };
+  if (!first || !std::ranges::all_of(trials_, is_same)) return std::nullopt;
+  if (constant(value)) return first;
+  // A computed one may depend on lengths that no small trial has, and on what inputs were given for a trial.
+  if (!sources(std::string(value)).inputs.empty()) return std::nullopt;
+  for (const TrialSize& size : {TrialSize{1, 256, 0}, TrialSize{1, 2, 4096}, TrialSize{1, 2, kMostKeys}}) {
+    const Trial* longer = trial_of(size);  // it may know less: large masks are not computed
+    if (!longer || longer->number(value).value_or(*first) != *first) return std::nullopt;
+  }
+  return first;
 }
 
 TensorPtr Rewriter::constant(std::string_view value) const {

@@ -64,13 +64,14 @@ class Rewriter {
   const std::deque<Trial>& trials() const { return trials_; }
   const std::vector<TrialSize>& sizes() const { return sizes_; }
   // One more trial, of that size where the sizes are not fixed.
-  const Trial& trial_of(const TrialSize& size);
+  // nullptr: there were too many.
+  const Trial* trial_of(const TrialSize& size);
   // With the sizes that the model fixes.
   TrialSize size_of(const TrialSize& wanted) const;
-  // Of each trial; empty: of one it is not known.
+  // Of each trial, with one rank; empty: of one it is not known, or the ranks differ.
   std::vector<Shape> shapes(std::string_view value) const;
-  // The same in all trials.
-  std::optional<double> number(std::string_view value) const;
+  // The same in all trials, also in long ones, and computed from no input.
+  std::optional<double> number(std::string_view value);
   TensorPtr constant(std::string_view value) const;
   // Whether the value, or its shape, depends on how many tokens are cached.
   bool depends_on_past(std::string_view value) const;

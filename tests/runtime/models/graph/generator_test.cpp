@@ -345,6 +345,8 @@ TEST_F(GeneratorTest, AFullCacheIsRefused) {
       "the cache is too small: a prompt of 5 tokens and 5 new ones need room for 9 tokens, and it has room for 8\n"
       "  hint: a larger capacity, or fewer tokens");
   EXPECT_THAT(said(it->generate({{1, 2, 3, 4, 5, 6, 7, 8, 9}}, {}).error()), HasSubstr("the cache is full"));
+  EXPECT_THAT(said(it->generate({kPrompts[0]}, {.most_tokens = SIZE_MAX}).error()),
+              HasSubstr("the cache is too small"));
 }
 
 TEST_F(GeneratorTest, SaysWhatItCannotFeed) {

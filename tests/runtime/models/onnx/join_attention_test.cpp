@@ -10,6 +10,7 @@
 
 #include <cmath>
 
+#include "runtime/models/onnx/inline_branches.h"
 #include "tests/runtime/models/onnx/compared.h"
 #include "tests/support/document.h"
 
@@ -204,6 +205,81 @@ TEST(JoinAttention, CausalMasksAreNoOperand) {
   const graph::Node& node = with_past->graph.nodes.back();
   EXPECT_EQ(node.inputs.size(), 3u);
   EXPECT_EQ(std::get<std::string>(node.attributes.at("causal")), "to_last");
+}
+
+// Of any number of tokens, without a cache: what `change` makes of the product of queries and keys, with the positions of
+// keys and of rows.
+Expected<Imported> prompt_with(
+    const std::function<std::string(ModelBuilder&, const std::string& scores, const std::string& keys,
+                                    const std::string& rows)>& change) {
+  constexpr int64_t kAny = -1;
+  ModelBuilder m;
+  const std::string tokens = m.input("input_ids", {1, kAny}, ElementType::i64);
+  const std::string q = m.input("q", {1, kHeads, kAny, kSize}), k = m.input("k", {1, kHeads, kAny, kSize});
+  const std::string v = m.input("v", {1, kHeads, kAny, kSize});
+  const std::string one = m.integers(ElementType::i64, {}, {1}), zero = m.integers(ElementType::i64, {}, {0});
+  const std::string count = m.node("Gather", {m.node("Shape", {tokens}), one});
+  const std::string keys = m.node("Range", {zero, count, one}), rows = m.node("Unsqueeze", {keys, m.list({1})});
+  const std::string scores = m.node("MatMul", {q, m.node("Transpose", {k}, {{"perm", List{0, 1, 3, 2}}})});
+  const std::string weights = m.node("Softmax", {change(m, scores, keys, rows)}, {{"axis", int64_t{-1}}});
+  m.output(m.node("MatMul", {weights, v}));
+  return m.import();
+}
+// Whether it is attention that sees all keys up to its row, or all.
+bool is_plain(const Expected<Imported>& imported) {
+  if (!imported) return false;
+  const auto node = std::ranges::find(imported->graph.nodes, "attention", &graph::Node::op);
+  if (node == imported->graph.nodes.end() || graph::value_of(node->inputs, "mask")) return false;
+  const auto window = node->attributes.find("window");
+  return window == node->attributes.end() || std::get<int64_t>(window->second) == 0;
+}
+
+// A mask or a factor that differs in long prompts only must not be lost.
+TEST(JoinAttention, WhatOnlyLongPromptsShow) {
+  const auto kept = [](ModelBuilder& m, const std::string& scores, const std::string& seen) {
+    return m.node("Where", {seen, scores, m.scalar(-1e9f)});
+  };
+  const auto number = [](ModelBuilder& m, int64_t value) { return m.integers(ElementType::i64, {}, {value}); };
+  EXPECT_TRUE(is_plain(prompt_with([&](auto& m, auto& scores, auto& keys, auto& rows) {
+    return kept(m, scores, m.node("LessOrEqual", {keys, rows}));
+  })));
+  EXPECT_FALSE(is_plain(prompt_with([&](auto& m, auto& scores, auto& keys, auto& rows) {  // a window
+    const std::string near = m.node("Greater", {keys, m.node("Sub", {rows, number(m, 200)})});
+    return kept(m, scores, m.node("And", {near, m.node("LessOrEqual", {keys, rows})}));
+  })));
+  EXPECT_FALSE(is_plain(prompt_with([&](auto& m, auto& scores, auto& keys, auto& rows) {  // neighbours of an encoder
+    const std::string distance = m.node("Abs", {m.node("Sub", {keys, rows})});
+    return kept(m, scores, m.node("LessOrEqual", {distance, number(m, 64)}));
+  })));
+  EXPECT_FALSE(is_plain(prompt_with([&](auto& m, auto& scores, auto&, auto&) {  // log(n) / log(64), and at least 1
+    const std::string count = m.node("Gather", {m.node("Shape", {"input_ids"}), number(m, 1)});
+    const std::string log = m.node("Log", {m.node("Cast", {count}, {{"to", int64_t{1}}})});
+    return m.node("Mul", {scores, m.node("Max", {m.node("Div", {log, m.scalar(4.1588831f)}), m.scalar(1)})});
+  })));
+}
+
+// Their inputs would have more bytes than there are, or other ranks in each size.
+TEST(JoinAttention, HostileSides) {
+  for (const Shape& sides : {Shape{int64_t{1} << 31, int64_t{1} << 30}, Shape{1, int64_t{1} << 36},
+                             Shape{int64_t{1} << 62, int64_t{1} << 62}, Shape{0, 0}}) {
+    SCOPED_TRACE(to_text(sides));
+    Form f;
+    f.m.input("attention_mask", sides, ElementType::i64);
+    f.m.input("position_ids", sides, ElementType::i64);
+    f.end(f.softmax(f.scores()));
+    const auto imported = f.m.import();
+    EXPECT_TRUE(imported || !imported.error().message.empty());
+  }
+  Form f;
+  const std::string scalar = f.m.input("scalar", {});
+  f.m.output(f.m.node("LayerNormalization", {scalar, f.m.reals({}, {1})}));
+  const std::string many = f.m.input("many", {-1, -1, -1});
+  const std::string flat = f.m.node("Reshape", {f.m.node("Squeeze", {many}), f.m.list({-1, 1})});
+  const std::string product = f.m.node("Gemm", {flat, f.m.reals({1, 2}, {1, 2})});
+  f.m.output(f.m.node("Reshape", {product, f.m.list({-1, 2})}));
+  f.end(f.softmax(f.scores()));
+  const auto imported = f.m.import();
+  EXPECT_TRUE(imported || !imported.error().message.empty());
 }
 
 TEST(JoinAttention, FormsOfKeys) {
@@ -489,6 +565,31 @@ TEST(JoinCaches, InABranch) {
   EXPECT_EQ(imported->graph.states.size(), 4u);
   EXPECT_THAT(operators_of(imported->graph), HasSubstr("rotary_embedding"));
   EXPECT_THAT(operators_of(imported->graph), Not(HasSubstr("softmax")));
+}
+
+// A branch becomes nodes of the graph only if no other graph of the model has one of its names.
+TEST(InlineBranches, NamesStayApart) {
+  const auto model_with = [](const std::string& first, const std::string& second) {
+    Model model;
+    const auto yes = std::make_shared<const Tensor>(
+        Tensor{"yes", ElementType::boolean, {}, std::vector<std::byte>(1, std::byte{1})});
+    model.graph.initializers.emplace("yes", yes);
+    for (const std::string& weight : {first, second}) {
+      const auto branch = std::make_shared<ModelGraph>(), other = std::make_shared<ModelGraph>();
+      branch->initializers.emplace(
+          weight, std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {}, std::vector<float>{1})));
+      branch->outputs.push_back({.name = weight});
+      *other = *branch;
+      const std::string result = "y" + std::to_string(model.graph.nodes.size());
+      model.graph.nodes.push_back({.name = result, .op = "If", .inputs = {"yes"}, .outputs = {result}});
+      model.graph.nodes.back().attributes = {{"then_branch", Subgraph{branch}}, {"else_branch", Subgraph{other}}};
+    }
+    inline_branches(model.graph);
+    return std::ranges::count(model.graph.nodes, "If", &Node::op);
+  };
+  EXPECT_EQ(model_with("w", "w"), 2);
+  EXPECT_EQ(model_with("w", "yes"), 1);
+  EXPECT_EQ(model_with("a", "b"), 0);  // the branch that is not taken does not count
 }
 
 // ---- rotary embeddings ----------------------------------------------------------------------------------------------
