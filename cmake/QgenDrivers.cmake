@@ -39,8 +39,9 @@ if(EXISTS "${QGEN_WITH_LAVAPIPE}" AND NOT CMAKE_CROSSCOMPILING)
   set(QGEN_llvmpipe26_WRAPPER "${QGEN_WITH_LAVAPIPE}")
   set(QGEN_llvmpipe26_ENVIRONMENT ${QGEN_LLVM_ENVIRONMENT})
   # Beside it, the older one has subgroups of 4 where it would have 8, as on a processor of Arm. It then compiles kernels in
-  # a fifth less time.
-  set(QGEN_llvmpipe22_SAMPLE "LP_NATIVE_VECTOR_WIDTH=128")
+  # a fifth less time. Mesa's cache does not tell these kernels from the others, which would then be wrong.
+  set(QGEN_llvmpipe22_SAMPLE "LP_NATIVE_VECTOR_WIDTH=128"
+      "MESA_SHADER_CACHE_DIR=${PROJECT_BINARY_DIR}/kernels_of_128_bits")
   if(QGEN_SANITIZE MATCHES "address")
     # LeakSanitizer sees the loader as the program, so it cannot tell the loader's memory from qgen's leaks. The same
     # programs look for leaks on the other driver.
