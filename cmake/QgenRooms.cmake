@@ -59,8 +59,8 @@ endif()
 set(QGEN_LESS_OPTIMISATION $<$<NOT:$<CONFIG:Debug>>:${size_option}>)
 set(QGEN_NO_OPTIMISATION -O0)
 # Rooms whose code runs once for each file or command.
-set(QGEN_ROOMS_THAT_RUN_ONCE spec render emit prune pipeline manual device graph profiles self_test onnx model runner tuner fitting
-  report)
+set(QGEN_ROOMS_THAT_RUN_ONCE spec render emit prune pipeline manual device graph profiles self_test onnx model runner
+  tuner fitting report)
 if(QGEN_SANITIZE)
   set(QGEN_LESS_OPTIMISATION "")
 endif()

@@ -112,10 +112,11 @@ const Rewriter::Sources& Rewriter::sources(const std::string& value) {
   Sources all;
   std::set<std::string_view> seen;
   std::vector<std::string_view> open{value};
+  constexpr int64_t kMostInteger = int64_t{1} << 30;  // a larger integer is "up to the end"
   const auto count_constant = [&](const Tensor& tensor) {
     for (const int64_t side : tensor.shape) all.largest = std::max(all.largest, side);
-    // A larger integer is "up to the end", and a real number below kFilter what a masked score becomes.
-    constexpr int64_t kMostInteger = int64_t{1} << 30, kMostElements = 64;
+    // A real number below kFilter is what a masked score becomes.
+    constexpr int64_t kMostElements = 64;
     for (int64_t i = 0; i < std::min(tensor.size(), kMostElements); ++i) {
       const double value = is_real(tensor.type) ? double{tensor.real(i)} : static_cast<double>(tensor.integer(i));
       constexpr double kInfinite = 1e30;  // and so is a real number above it
@@ -125,7 +126,6 @@ const Rewriter::Sources& Rewriter::sources(const std::string& value) {
     }
   };
   const auto count_attribute = [&](const AttributeData& attribute) {
-    constexpr int64_t kMostInteger = int64_t{1} << 30;
     const auto count = [&](int64_t number) {
       if (number > -kMostInteger && number < kMostInteger) all.largest = std::max(all.largest, std::abs(number));
     };

@@ -125,7 +125,7 @@ std::string clocks_text() {
   return text;
 }
 
-// What a drift led to: "  the final round was measured 3 times; its times are marked: ...".
+// What a drift led to: "  the final round was measured 2 times; its times are marked: ...".
 std::string marks_text(const TaskReport& report) {
   std::vector<std::string> parts;
   if (report.finals > 1) parts.push_back(fmt::format("the final round was measured {} times", report.finals));

@@ -44,6 +44,16 @@ class Form {
     for (int64_t i = 0; i < element_count(shape); ++i) values.push_back(i % 5 == 0 || i % 3 == 1 ? 1 : 0);
     return m.integers(ElementType::boolean, shape, values);
   }
+  // Keys and values of two heads, each twice, where `axis` says which heads are neighbours: 2, or 1.
+  void repeat_heads(int64_t axis) {
+    const auto repeated = [&](const std::string& x, int64_t width) {
+      const std::string wide =
+          m.node("Expand", {m.node("Unsqueeze", {x, m.list({axis})}), m.list({kBatches, 2, 2, kKeys, width})});
+      return m.node("Reshape", {wide, m.list({kBatches, kHeads, kKeys, width})});
+    };
+    k = repeated(k, kSize);
+    v = repeated(v, 6);
+  }
   void end(const std::string& weights) { m.output(m.node("MatMul", {weights, v})); }
 };
 
@@ -305,13 +315,7 @@ TEST(JoinAttention, FormsOfKeys) {
   // Each head of the keys several times, for groups of heads.
   EXPECT_EQ(becomes(
                 [](Form& f) {
-                  const auto repeated = [&](const std::string& x, int64_t width) {
-                    const std::string wide = f.m.node("Expand", {f.m.node("Unsqueeze", {x, f.m.list({2})}),
-                                                                 f.m.list({kBatches, 2, 2, kKeys, width})});
-                    return f.m.node("Reshape", {wide, f.m.list({kBatches, kHeads, kKeys, width})});
-                  };
-                  f.k = repeated(f.k, kSize);
-                  f.v = repeated(f.v, 6);
+                  f.repeat_heads(2);
                   f.end(f.softmax(f.scores()));
                 },
                 13, 2),
@@ -319,13 +323,7 @@ TEST(JoinAttention, FormsOfKeys) {
   // The other order of heads is none that attention has.
   EXPECT_THAT(becomes(
                   [](Form& f) {
-                    const auto repeated = [&](const std::string& x, int64_t width) {
-                      const std::string wide = f.m.node("Expand", {f.m.node("Unsqueeze", {x, f.m.list({1})}),
-                                                                   f.m.list({kBatches, 2, 2, kKeys, width})});
-                      return f.m.node("Reshape", {wide, f.m.list({kBatches, kHeads, kKeys, width})});
-                    };
-                    f.k = repeated(f.k, kSize);
-                    f.v = repeated(f.v, 6);
+                    f.repeat_heads(1);
                     f.end(f.softmax(f.scores()));
                   },
                   13, 2),
