@@ -192,5 +192,26 @@ TEST_F(ChainKernelsTest, AreRoundedAfterEachStep) {
   expect_the_bits_of_the_interpreter({{DType::f32, DType::f32, *chains::encoded(formula)}}, random);
 }
 
+// What an optimiser would like to take for zero: x - x of infinity, and products with a truth or a zero.
+TEST_F(ChainKernelsTest, KeepNanAndSignedZeros) {
+  if (testing::sampled_runs().sample.options().shard != 0) GTEST_SKIP() << "the first shard runs it";
+  Random random(1);
+  std::vector<chains::TypedChain> all;
+  const auto add = [&](auto&& last_of) {
+    Formula formula;
+    last_of(formula, formula.input(0));
+    all.push_back({DType::f32, DType::f32, *chains::encoded(formula)});
+  };
+  add([](Formula& f, uint32_t x) { f.step(Step::subtract, x, x); });
+  add([](Formula& f, uint32_t x) { f.step(Step::multiply, x, f.input(chains::kMaskInput)); });
+  add([](Formula& f, uint32_t x) { f.step(Step::multiply, f.real(0), x); });
+  add([](Formula& f, uint32_t x) { f.step(Step::add, x, f.real(0)); });
+  add([](Formula& f, uint32_t x) {
+    f.step(Step::multiply, f.step(Step::less, x, f.real(1)), f.step(Step::negate, x));
+  });
+  add([](Formula& f, uint32_t x) { f.step(Step::minimum, f.real(-0.0), f.step(Step::multiply, x, f.real(-0.0))); });
+  expect_the_bits_of_the_interpreter(all, random);
+}
+
 }  // namespace
 }  // namespace qgen

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The interpreter passes each result through memory, as bits. In straight code, an optimiser sees the functions of two
-// steps together. It may join a multiplication at the end of one with a multiplication at the begin of the next, and
-// the result is then rounded once instead of twice. So the operands and results of functions are hidden from it, by an
-// exclusive or with a number that is always zero. Additions, products and comparisons need no hiding: they are `precise`
-// or exact.
+// The interpreter passes each result through memory, as bits. In straight code, an optimiser sees two steps together:
+// * It may join a product at the end of one function with a product at the begin of the next. The result is then
+//   rounded once instead of twice. So the results of functions are hidden from it.
+// * Where a module does not ask for signed zeros, infinities and NaN, it may take x - x and x * 0 for zero. `precise`
+//   forbids other rounding only. So the sources of calculations are hidden from it.
+// A value is hidden by an exclusive or with a number that is always zero. The first source of a step has another such
+// number than the second, so that no optimiser finds them equal. Steps on bits need no hiding.
 #include "runtime/engine/operators/pointwise/chain_glsl.h"
 
 #include <fmt/format.h>
@@ -22,7 +24,7 @@ namespace qgen::chains {
 namespace {
 
 // Whether a step of floating-point values is a function that is no single rounding.
-bool needs_hiding(Step step) {
+bool is_function(Step step) {
   switch (step) {
     case Step::divide:
     case Step::remainder:
@@ -43,6 +45,22 @@ bool needs_hiding(Step step) {
   }
 }
 
+// Whether a step of floating-point values moves or tests their bits.
+bool is_on_bits(Step step) {
+  switch (step) {
+    case Step::logical_and:
+    case Step::logical_or:
+    case Step::logical_xor:
+    case Step::logical_not:
+    case Step::choose:
+    case Step::negate:
+    case Step::absolute:
+    case Step::is_nan:
+    case Step::is_infinite: return true;
+    default: return false;
+  }
+}
+
 // "exponential_less_1" -> "kPointwiseStepExponentialLess1", as the generated GLSL has it.
 std::string constant_of(Step step) {
   std::string name = "kPointwiseStep";
@@ -57,22 +75,24 @@ std::string constant_of(Step step) {
 std::string loader_of(int64_t input) { return input == kMaskInput ? "load_mask" : fmt::format("load_{}", input + 1); }
 
 // The interpreter gives a function all three sources: one that is left out is the one before it.
-std::string call_of(const Value& value, bool hides) {
+std::string call_of(const Value& value, bool of_reals) {
+  const bool hides = of_reals && !is_on_bits(value.step);
   std::string sources;
   const size_t count = source_count(value.step);
   for (size_t s = 0; s < 3; ++s) {
     const uint32_t source = value.sources[std::min(s, count - 1)];
-    sources += hides ? fmt::format(", hidden(v{})", source) : fmt::format(", v{}", source);
+    sources +=
+        hides ? fmt::format(", {}(v{})", s == 0 ? "hidden" : "hidden_apart", source) : fmt::format(", v{}", source);
   }
   const std::string call = fmt::format("operate({}{})", constant_of(value.step), sources);
-  return hides ? fmt::format("hidden({})", call) : call;
+  return of_reals && is_function(value.step) ? fmt::format("hidden({})", call) : call;
 }
 
 std::string text_of(const Value& value, bool of_reals) {
   switch (value.kind) {
     case Value::Kind::input: return fmt::format("{}(quad)", loader_of(value.number));
     case Value::Kind::constant: return fmt::format("uvec4({:#x}u)", static_cast<uint32_t>(value.number));
-    case Value::Kind::step: return call_of(value, of_reals && needs_hiding(value.step));
+    case Value::Kind::step: return call_of(value, of_reals);
   }
   return "";
 }
@@ -123,7 +143,7 @@ std::string glsl_of(const TypedChain& typed) {
   bool hides = false;
   for (const Value& value : formula.values) {
     if (value.kind == Value::Kind::input) loaders.insert(loader_of(value.number));
-    hides |= value.kind == Value::Kind::step && of_reals && needs_hiding(value.step);
+    hides |= value.kind == Value::Kind::step && of_reals && !is_on_bits(value.step);
   }
   std::string text = fmt::format(
       "// The steps of one chain on {}, in the place of a loop over the problem's steps. Written by qgen-model "
@@ -135,8 +155,9 @@ std::string glsl_of(const TypedChain& typed) {
   text += "$gives void run_steps(uint quad)\n";
   if (hides)
     text +=
-        "\n// The same bits, which no optimiser can know: `numel` is at most 2147483647.\n"
-        "uvec4 hidden(uvec4 bits) { return bits ^ (problem.numel >> 31u); }\n";
+        "\n// The same bits, which no optimiser can know: `numel` is at most 2147483647, and `rank` at most 8.\n"
+        "uvec4 hidden(uvec4 bits) { return bits ^ (problem.numel >> 31u); }\n"
+        "uvec4 hidden_apart(uvec4 bits) { return bits ^ (problem.rank >> 31u); }\n";
   text += "\nvoid run_steps(uint quad) {\n";
   for (size_t i = 0; i < formula.values.size(); ++i)
     text += fmt::format("  const uvec4 v{} = {};\n", i, text_of(formula.values[i], of_reals));

@@ -74,20 +74,21 @@ $needs uvec4 operate(uint operation, uvec4 a, uvec4 b, uvec4 c)
 $needs uvec4 load_1(uint quad)
 $gives void run_steps(uint quad)
 
-// The same bits, which no optimiser can know: `numel` is at most 2147483647.
+// The same bits, which no optimiser can know: `numel` is at most 2147483647, and `rank` at most 8.
 uvec4 hidden(uvec4 bits) { return bits ^ (problem.numel >> 31u); }
+uvec4 hidden_apart(uvec4 bits) { return bits ^ (problem.rank >> 31u); }
 
 void run_steps(uint quad) {
   const uvec4 v0 = load_1(quad);
-  const uvec4 v1 = hidden(operate(kPointwiseStepSigmoid, hidden(v0), hidden(v0), hidden(v0)));
-  const uvec4 v2 = operate(kPointwiseStepMultiply, v0, v1, v1);
+  const uvec4 v1 = hidden(operate(kPointwiseStepSigmoid, hidden(v0), hidden_apart(v0), hidden_apart(v0)));
+  const uvec4 v2 = operate(kPointwiseStepMultiply, hidden(v0), hidden_apart(v1), hidden_apart(v1));
   previous = v2;
 }
 )");
 }
 
-// Sums are rounded as they stand, and integers are exact: nothing is hidden. What is kept has a name like any value.
-TEST(ChainGlsl, HidesFunctionsOnly) {
+// Integers are exact. What is kept has a name like any value.
+TEST(ChainGlsl, HidesNoIntegers) {
   Formula formula;
   const auto sum = formula.step(Step::add, formula.input(0), formula.input(chains::kMaskInput));
   const auto product = formula.step(Step::multiply, sum, formula.bits(-1));
