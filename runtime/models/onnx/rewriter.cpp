@@ -118,11 +118,12 @@ const Rewriter::Sources& Rewriter::sources(const std::string& value) {
     // A real number below kFilter is what a masked score becomes.
     constexpr int64_t kMostElements = 64;
     for (int64_t i = 0; i < std::min(tensor.size(), kMostElements); ++i) {
-      const double value = is_real(tensor.type) ? double{tensor.real(i)} : static_cast<double>(tensor.integer(i));
+      const double element = is_real(tensor.type) ? double{tensor.real(i)} : static_cast<double>(tensor.integer(i));
       constexpr double kInfinite = 1e30;  // and so is a real number above it
-      const bool counts = is_real(tensor.type) ? value > kFilter && value < kInfinite : std::abs(value) < kMostInteger;
-      if (counts && std::abs(value) >= kMostInteger) all.largest = std::numeric_limits<int64_t>::max();
-      else if (counts) all.largest = std::max(all.largest, static_cast<int64_t>(std::ceil(std::abs(value))));
+      const bool counts =
+          is_real(tensor.type) ? element > kFilter && element < kInfinite : std::abs(element) < kMostInteger;
+      if (counts && std::abs(element) >= kMostInteger) all.largest = std::numeric_limits<int64_t>::max();
+      else if (counts) all.largest = std::max(all.largest, static_cast<int64_t>(std::ceil(std::abs(element))));
     }
   };
   const auto count_attribute = [&](const AttributeData& attribute) {
