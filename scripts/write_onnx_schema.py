@@ -56,6 +56,18 @@ CONTRIB = [
      "dilations=integers group=integer kernel_shape=integers pads=integers strides=integers"),
     ("FusedGemm", "A:T B:T C?:T", "Y:T", "T=float16,float32", "activation=word activation_alpha=real "
      "activation_beta=real activation_gamma=real alpha=real beta=real transA=integer transB=integer"),
+    ("BiasGelu", "A:T B:T", "C:T", "T=bfloat16,float16,float32", ""),
+    ("DynamicQuantizeMatMul", "A:T1 B:T2 b_scale:T1 b_zero_point?:T2 bias?:T1", "Y:T1", "T1=float32 T2=int8,uint8", ""),
+    ("EmbedLayerNormalization", "input_ids:T1 segment_ids?:T1 word_embedding:T position_embedding:T "
+     "segment_embedding?:T gamma:T beta:T mask?:T1 position_ids?:T1",
+     "output:T mask_index?:T1 embedding_sum?:T", "T=float16,float32 T1=int32", "epsilon=real mask_index_type=integer"),
+    ("FastGelu", "X:T bias?:T", "Y:T", "T=bfloat16,float16,float32", ""),
+    ("FusedMatMul", "A:T B:T", "Y:T", "T=bfloat16,float16,float32",
+     "alpha=real transA=integer transB=integer transBatchA=integer transBatchB=integer"),
+    ("Gelu", "X:T", "Y:T", "T=float16,float32", ""),
+    ("MatMulIntegerToFloat", "A:T1 B:T2 a_scale:T3 b_scale:T3 a_zero_point?:T1 b_zero_point?:T2 bias?:T3", "Y:T3",
+     "T1=int8,uint8 T2=int8,uint8 T3=float32", ""),
+    ("QuickGelu", "X:T", "Y:T", "T=bfloat16,float16,float32", "alpha=real"),
     ("GatherBlockQuantized", "data indices:Tind scales:T2 zero_points?", "output:T2",
      "T2=bfloat16,float16,float32 Tind=int32,int64",
      "bits=integer block_size=integer gather_axis=integer quantize_axis=integer"),

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -32,6 +33,7 @@ struct Symbols {
   int64_t next = 0;
   // The output size of a window: equal inputs have equal outputs. By side, change and stride.
   std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> of_windows;
+  std::set<int64_t> perhaps_negative;  // computed numbers; a dimension is none
 
   Number fresh() { return {next++, true}; }
   // (side + change) / stride + 1, rounded down.

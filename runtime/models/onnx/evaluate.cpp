@@ -526,6 +526,33 @@ Evaluated scatter_nd(const Node& node, const Tensor& x, const Tensor& indices, c
   return std::optional(std::move(result));
 }
 
+// Of no batches.
+Evaluated gather_nd(const Node& node, const Tensor& x, const Tensor& indices, int64_t most) {
+  if (node.integer("batch_dims", 0) != 0) return std::optional<Tensor>();
+  const size_t depth = indices.shape.empty() ? 0 : static_cast<size_t>(std::max<int64_t>(indices.shape.back(), 0));
+  if (indices.shape.empty() || depth > x.shape.size()) return refused("its indices have too many coordinates");
+  Shape shape(indices.shape.begin(), indices.shape.end() - 1);
+  const int64_t rows = element_count(shape);
+  const auto inner_begin = x.shape.begin() + static_cast<std::ptrdiff_t>(depth);
+  shape.insert(shape.end(), inner_begin, x.shape.end());
+  if (Done sound = check_size(shape, most); !sound) return sound.error();
+  const int64_t inner = element_count({inner_begin, x.shape.end()});
+  const Strides strides = row_major_strides(x.shape);
+  Tensor result = made(node, x.type, std::move(shape));
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t from = 0;
+    for (size_t d = 0; d < depth; ++d) {
+      const int64_t said = indices.integer(row * static_cast<int64_t>(depth) + static_cast<int64_t>(d));
+      const int64_t place = said < 0 ? said + x.shape[d] : said;
+      if (place < 0 || place >= x.shape[d])
+        return refused(fmt::format("one of its indices is {}, in a dimension of {}", said, x.shape[d]));
+      from += place * strides[d];
+    }
+    for (int64_t i = 0; i < inner; ++i) copy_element(result, row * inner + i, x, from + i);
+  }
+  return std::optional(std::move(result));
+}
+
 Evaluated is_nan(const Node& node, const Tensor& x) {
   if (!is_real(x.type)) return std::optional<Tensor>();
   Tensor result = made(node, ElementType::boolean, x.shape);
@@ -592,9 +619,9 @@ const Row* row_of(const Row (&rows)[N], std::string_view op) {
   return found == std::end(rows) ? nullptr : &*found;
 }
 
-constexpr std::string_view kOthers[] = {"Cast",   "Concat", "ConstantOfShape", "CumSum",    "Expand",
-                                        "Gather", "IsNaN",  "Range",           "ScatterND", "Size",
-                                        "Slice",  "Tile",   "Trilu",           "Where"};
+constexpr std::string_view kOthers[] = {"Cast",  "Concat", "ConstantOfShape", "CumSum", "Expand", "Gather", "GatherND",
+                                        "IsNaN", "Range",  "ScatterND",       "Size",   "Slice",  "Tile",   "Trilu",
+                                        "Where"};
 constexpr std::string_view kOfSeveral[] = {"Max", "Min", "Sum"};
 
 }  // namespace
@@ -629,6 +656,7 @@ Evaluated evaluate(const Node& node, Inputs inputs, int64_t opset, int64_t most)
   if (node.op == "Where" && has_all) return where(node, inputs, most);
   if (node.op == "Range" && has_all) return range(node, inputs, most);
   if (node.op == "Gather" && has_two) return gather(node, x, *inputs[1], most);
+  if (node.op == "GatherND" && has_two) return gather_nd(node, x, *inputs[1], most);
   if (node.op == "Expand" && has_two) return expand(node, x, list_of(*inputs[1]), most);
   if (node.op == "Tile" && has_two) return tile(node, x, *inputs[1], most);
   if (node.op == "Trilu") return triangle(node, x, has_two && inputs[1]->size() == 1 ? inputs[1]->integer(0) : 0);

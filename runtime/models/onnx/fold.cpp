@@ -129,11 +129,7 @@ Done check_dropout(Arguments arguments) {
 
 // nullopt: elements change their order.
 Expected<std::optional<Dims>> transposed_view(const Node& node, const Dims& input) {
-  std::vector<int64_t> order = node.integers("perm");
-  if (!node.find("perm")) {
-    order.resize(input.size());
-    std::iota(order.rbegin(), order.rend(), 0);
-  }
+  const std::vector<int64_t> order = permutation_of(node, input.size());
   std::vector<int64_t> sorted = order;
   std::ranges::sort(sorted);
   std::vector<int64_t> all(input.size());
@@ -276,6 +272,50 @@ Folded slice(const Node& node, Arguments arguments) {
   return std::optional(known_numbers({data->begin() + start, data->begin() + end}, false));
 }
 
+bool is_perhaps_negative(const Builder& builder, const Number& number) {
+  return number.is_symbol ? builder.symbols.perhaps_negative.contains(number.value) : number.value < 0;
+}
+
+// nullopt: nobody knows yet.
+std::optional<bool> are_equal(const Builder& builder, const Number& x, const Number& y) {
+  if (x == y) return true;
+  if (!x.is_symbol && !y.is_symbol) return false;
+  const bool x_is_below = !x.is_symbol && x.value < 0, y_is_below = !y.is_symbol && y.value < 0;
+  const bool differs =
+      (x_is_below && !is_perhaps_negative(builder, y)) || (y_is_below && !is_perhaps_negative(builder, x));
+  return differs ? std::optional(false) : std::nullopt;
+}
+
+// Of shapes' numbers. PyTorch's exporters compare each dimension of a shape with -1, which stands for another one.
+Folded equality(const Builder& builder, Arguments arguments) {
+  const auto a = numbers_of(*arguments[0]), b = numbers_of(*arguments[1]);
+  if (!a || !b || arguments[0]->shape != arguments[1]->shape || arguments[0]->shape.size() != 1)
+    return std::optional<Known>();
+  std::vector<uint8_t> results;
+  for (size_t i = 0; i < a->size(); ++i) {
+    const auto result = are_equal(builder, (*a)[i], (*b)[i]);
+    if (!result) return std::optional<Known>();
+    results.push_back(*result ? 1 : 0);
+  }
+  const auto tensor =
+      std::make_shared<const Tensor>(tensor_of<uint8_t>(ElementType::boolean, {std::ssize(results)}, results));
+  return std::optional(Known{tensor, arguments[0]->shape});
+}
+
+Folded choice(Arguments arguments) {
+  const TensorPtr condition = arguments[0]->tensor();
+  if (!condition || condition->type != ElementType::boolean || !argument(arguments, 1) || !argument(arguments, 2))
+    return std::optional<Known>();
+  const auto a = numbers_of(*arguments[1]), b = numbers_of(*arguments[2]);
+  const bool are_alike = arguments[0]->shape.size() == 1 && arguments[1]->shape == arguments[0]->shape &&
+                         arguments[2]->shape == arguments[0]->shape;
+  if (!a || !b || !are_alike) return std::optional<Known>();
+  std::vector<Number> chosen;
+  for (size_t i = 0; i < a->size(); ++i)
+    chosen.push_back(condition->integer(static_cast<int64_t>(i)) != 0 ? (*a)[i] : (*b)[i]);
+  return std::optional(known_numbers(std::move(chosen), false));
+}
+
 // Sums and products of shapes' numbers; with a symbol the result is one that nobody knows, unless nothing is done.
 Folded arithmetic(Builder& builder, const Node& node, Arguments arguments) {
   const auto a = numbers_of(*arguments[0]), b = numbers_of(*arguments[1]);
@@ -291,6 +331,8 @@ Folded arithmetic(Builder& builder, const Node& node, Arguments arguments) {
       result = x;
     } else if (x.is_symbol || y.is_symbol) {
       result = {builder.symbols.next++, true};
+      if (node.op == "Sub" || is_perhaps_negative(builder, x) || is_perhaps_negative(builder, y))
+        builder.symbols.perhaps_negative.insert(result.value);
     } else if (node.op == "Div") {
       if (y.value == 0 || y.value == -1) return refused(fmt::format("it divides {} by {}", x.value, y.value));
       result.value = x.value / y.value;
@@ -320,11 +362,7 @@ Folded turned_constant(Builder& builder, const Node& node, Arguments arguments) 
     return std::optional(Known{*numbers, **shape});
   }
   if (!*shape) {  // a Transpose that moves elements
-    std::vector<int64_t> order = node.integers("perm");
-    if (order.empty()) {
-      order.resize(input.shape.size());
-      std::iota(order.rbegin(), order.rend(), 0);
-    }
+    const std::vector<int64_t> order = permutation_of(node, input.shape.size());
     Known result;
     if (const TensorPtr tensor = input.tensor())
       result.what = std::make_shared<const Tensor>(transposed(*tensor, order));
@@ -398,6 +436,8 @@ Expected<std::optional<Known>> fold(Builder& builder, const Node& node, Argument
   }
   const bool has_two = argument(arguments, 1) != nullptr;
   if (node.op == "Gather" && has_two) return gather(node, arguments);
+  if (node.op == "Equal" && has_two) return equality(builder, arguments);
+  if (node.op == "Where" && has_two) return choice(arguments);
   if (has_two && (node.op == "Add" || node.op == "Sub" || node.op == "Mul" || node.op == "Div"))
     return arithmetic(builder, node, arguments);
   constexpr std::string_view kTurning[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity"};

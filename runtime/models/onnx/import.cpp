@@ -13,6 +13,7 @@
 #include "runtime/models/onnx/inline_branches.h"
 #include "runtime/models/onnx/join_attention.h"
 #include "runtime/models/onnx/join_functions.h"
+#include "runtime/models/onnx/spell_out.h"
 #include "runtime/models/onnx/upgrade.h"
 
 namespace qgen::onnx {
@@ -134,6 +135,7 @@ Done prepare(Model& model, const ImportOptions& options, std::vector<Note>& note
   if (options.fuses) inline_branches(model.graph);
   if (Done upgraded = upgrade(model); !upgraded) return upgraded;
   if (Done sound = check_model(model); !sound) return sound;
+  spell_out(model.graph);
   join_layers(model.graph);
   if (!options.fuses) return std::monostate{};
   join_functions(model.graph);

@@ -249,14 +249,14 @@ class AttentionJoiner {
     if (shapes.empty()) return {};
     const size_t rank = shapes.front().size();
     const Node* turned = rewriter_.writer(value, "Transpose", 1);
-    const auto order = turned ? turned->integers("perm") : std::vector<int64_t>();
+    const auto order = turned ? permutation_of(*turned, rank) : std::vector<int64_t>();
     using Perm = std::vector<int64_t>;
     if ((rank == 4 && order == Perm{0, 1, 3, 2}) || (rank == 3 && order == Perm{0, 2, 1}))
       return parted(unscaled(turned->inputs[0], scale));
     // [B * N, T, D], turned, and then parted.
     const Node* parts = rank == 4 ? rewriter_.writer(value, "Reshape", 2) : nullptr;
     const Node* flat = parts ? rewriter_.writer(parts->inputs[0], "Transpose", 1) : nullptr;
-    if (flat && flat->integers("perm") == Perm{0, 2, 1} && keeps_rows(parts->inputs[0], value))
+    if (flat && permutation_of(*flat, 3) == Perm{0, 2, 1} && keeps_rows(parts->inputs[0], value))
       return parted(unscaled(flat->inputs[0], scale));
     if (rank == 4 && order == Perm{0, 2, 3, 1}) {  // of rows first
       const std::string rows = turned->inputs[0];
@@ -595,7 +595,7 @@ class AttentionJoiner {
     const auto query = rows_of(layer.query), key = rows_of(layer.key), value = rows_of(layer.value);
     const Node* turned = rewriter_.only_reader(layer.result);
     const bool turns =
-        turned && turned->op == "Transpose" && turned->integers("perm") == std::vector<int64_t>{0, 2, 1, 3};
+        turned && turned->op == "Transpose" && permutation_of(*turned, 4) == std::vector<int64_t>{0, 2, 1, 3};
     Node node{.name = fmt::format("{} + {} + {}", layer.scores.product->name, softmax.name, last.name),
               .op = "Attention"};
     node.attributes = {{"scale", static_cast<float>(layer.scores.scale)}, {"is_causal", int64_t{layer.is_causal}}};

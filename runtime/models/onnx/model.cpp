@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 namespace qgen::onnx {
 namespace {
@@ -123,6 +124,21 @@ std::string_view Node::word(std::string_view attribute, std::string_view otherwi
 }
 std::vector<int64_t> Node::integers(std::string_view attribute) const {
   return attribute_or(*this, attribute, std::vector<int64_t>{});
+}
+
+std::vector<int64_t> permutation_of(const Node& node, size_t rank) {
+  if (node.find("perm")) return node.integers("perm");
+  std::vector<int64_t> order(rank);
+  const int64_t of_product = node.integer(kOfProduct, 0);
+  if (of_product == 0) {
+    std::iota(order.rbegin(), order.rend(), 0);
+    return order;
+  }
+  std::iota(order.begin(), order.end(), 0);
+  if (rank < 2) return order;
+  if ((of_product & kMovesFirst) != 0) std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+  if ((of_product & kSwapsLast) != 0) std::swap(order[rank - 2], order[rank - 1]);
+  return order;
 }
 
 Error unsupported(std::string message, std::string hint) {

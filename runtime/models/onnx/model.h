@@ -86,6 +86,11 @@ struct Node {
   std::vector<int64_t> integers(std::string_view attribute) const;
 };
 
+// An attribute of Transpose that no file has: spell_out() writes it where a rank is not known yet. kSwapsLast swaps the
+// last two axes. kMovesFirst puts the first axis before the last one, ahead of the swap.
+inline constexpr std::string_view kOfProduct = "of_product";
+inline constexpr int64_t kSwapsLast = 1, kMovesFirst = 2;
+
 // A side of an input: a number, or the name of one that is not known yet.
 struct InputSide {
   int64_t side = 0;
@@ -111,6 +116,9 @@ struct Model {
   std::map<std::string, int64_t, std::less<>> opsets;  // by domain
   ModelGraph graph;
 };
+
+// Of a Transpose: which axis of the input each axis of the output is.
+std::vector<int64_t> permutation_of(const Node& node, size_t rank);
 
 // A part that is not imported, in a valid model.
 Error unsupported(std::string message, std::string hint = {});

@@ -92,12 +92,7 @@ Expected<Known> Importer::permuted(const std::string& name, const Known& input, 
 
 // fold.h has found out that elements move, and that `perm` is in order.
 Expected<Known> Importer::transpose(const Node& node, Arguments arguments) {
-  Numbers64 order = node.integers("perm");
-  if (!node.find("perm")) {
-    order.resize(arguments[0]->shape.size());
-    std::iota(order.rbegin(), order.rend(), 0);
-  }
-  return permuted(node.name, *arguments[0], order);
+  return permuted(node.name, *arguments[0], permutation_of(node, arguments[0]->shape.size()));
 }
 
 Expected<Known> Importer::slice(const Node& node, Arguments arguments) {

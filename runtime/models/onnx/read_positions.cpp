@@ -161,11 +161,24 @@ void keep_sides_of_gemm(Rewriter& rewriter, Node& parting) {
   rewriter.replace(result, {.name = name + " bias", .op = "Add", .inputs = {product, bias[0]}, .outputs = {result}});
 }
 
+// The Expand that makes the value, perhaps before Casts; these are given in their order backwards.
+const Node* expand_of(Rewriter& rewriter, const std::string& value, std::vector<const Node*>& casts) {
+  constexpr size_t kMostCasts = 4;
+  std::string inner = value;
+  while (const Node* cast = rewriter.writer(inner, "Cast", 1)) {
+    if (casts.size() == kMostCasts) return nullptr;
+    casts.push_back(cast);
+    inner = cast->inputs[0];
+  }
+  return rewriter.writer(inner, "Expand", 2);
+}
+
 // An Expand that only repeats what a MatMul would repeat.
 void keep_sides_of_product(Rewriter& rewriter, Node& product) {
   if (product.op != "MatMul" || !product.domain.empty() || product.inputs.size() != 2) return;
   for (size_t i = 0; i < 2; ++i) {
-    const Node* expand = rewriter.writer(product.inputs[i], "Expand", 2);
+    std::vector<const Node*> casts;
+    const Node* expand = expand_of(rewriter, product.inputs[i], casts);
     if (!expand) continue;
     const std::string inner = expand->inputs[0];
     const auto narrow = rewriter.shapes(inner), other = rewriter.shapes(product.inputs[1 - i]),
@@ -180,9 +193,28 @@ void keep_sides_of_product(Rewriter& rewriter, Node& product) {
       fits = batches && known_shape(*batches) == Shape(made[t].begin(), made[t].end() - 2);
     }
     if (!fits) continue;
-    product.inputs[i] = inner;
+    std::string operand = inner;
+    for (auto cast = casts.rbegin(); cast != casts.rend(); ++cast)
+      operand = rewriter.add("Cast", {operand}, (*cast)->attributes, (*cast)->name);
+    product.inputs[i] = operand;
     rewriter.touch();
   }
+}
+
+// The number of batches, read from the shape of a cache: the tokens have the same.
+void keep_sides_of_cache(Rewriter& rewriter, Node& node) {
+  if (!node.domain.empty() || node.inputs.empty()) return;
+  const bool is_shape = node.op == "Shape" && node.integer("start", 0) == 0 && node.integer("end", 0) == 1;
+  const bool is_first = node.op == "Gather" && node.inputs.size() == 2 && rewriter.number(node.inputs[1]) == 0;
+  const Node* whole = is_shape ? &node : is_first ? rewriter.writer(node.inputs[0], "Shape", 1) : nullptr;
+  if (!whole || whole->integer("start", 0) != 0 || !rewriter.depends_on_past(whole->inputs[0])) return;
+  const auto sides = rewriter.shapes(whole->inputs[0]), tokens = rewriter.shapes(kTokens);
+  if (sides.empty() || sides.size() != tokens.size() || sides.front().empty()) return;
+  for (size_t i = 0; i < sides.size(); ++i) {
+    if (tokens[i].empty() || tokens[i][0] != sides[i][0]) return;
+  }
+  node.inputs[0] = is_shape ? std::string(kTokens) : rewriter.add("Shape", {std::string(kTokens)});
+  rewriter.touch();
 }
 
 }  // namespace
@@ -193,6 +225,7 @@ void keep_sides(Rewriter& rewriter) {
   for (Node* node : rewriter.nodes()) {
     keep_sides_of_gemm(rewriter, *node);
     keep_sides_of_product(rewriter, *node);
+    keep_sides_of_cache(rewriter, *node);
   }
 }
 

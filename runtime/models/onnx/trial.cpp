@@ -96,11 +96,7 @@ std::optional<Dims> convolved_shape(const Node& node, const Dims& image, const D
 }
 
 std::optional<Dims> transposed_shape(const Node& node, const Dims& input) {
-  std::vector<int64_t> order = node.integers("perm");
-  if (order.empty()) {
-    order.resize(input.size());
-    std::iota(order.rbegin(), order.rend(), 0);
-  }
+  const std::vector<int64_t> order = permutation_of(node, input.size());
   Dims shape;
   for (const int64_t d : order) {
     if (d < 0 || d >= std::ssize(input)) return std::nullopt;
