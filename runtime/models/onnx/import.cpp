@@ -149,6 +149,12 @@ Expected<Imported> import_model(Model model, const ImportOptions& options) {
   std::vector<Note> notes;
   if (Done prepared = prepare(model, options, notes); !prepared) return prepared.error();
   auto imported = Importer(model, options).run();
+  if (!imported && !notes.empty()) {
+    // Nodes of unknown sides are often such attention.
+    Error error = imported.error();
+    for (const std::string& text : texts_of(notes)) error.message += "\n  " + text;
+    return error;
+  }
   if (imported) imported->notes.insert(imported->notes.begin(), notes.begin(), notes.end());
   return imported;
 }

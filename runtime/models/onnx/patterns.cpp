@@ -91,7 +91,8 @@ Error lacking(std::string_view op) {
   constexpr std::string_view kHint = "docs/onnx.md lists the operators that qgen imports";
   const auto found = std::ranges::find(kMissing, op, &MissingOperator::op);
   if (found == std::end(kMissing) && is_evaluated(op))
-    return unsupported(fmt::format("qgen imports {} of constants only", op), std::string(kHint));
+    return unsupported(fmt::format("qgen imports {} of constants only, and an input of it is not known yet", op),
+                       kHowToNumberSides);
   if (found == std::end(kMissing)) return unsupported("qgen does not know this operator", std::string(kHint));
   return unsupported(fmt::format("needs {}", found->needs), std::string(found->hint.empty() ? kHint : found->hint));
 }

@@ -36,6 +36,7 @@ constexpr std::string_view kKeeping[] = {"BatchNormalization",
                                          "CumSum",
                                          "DequantizeLinear",
                                          "Dropout",
+                                         "DynamicQuantizeLinear",
                                          "GroupNormalization",
                                          "Identity",
                                          "InstanceNormalization",
@@ -225,6 +226,9 @@ void Trial::visit(const Node& node) {
   if (const auto shape = shape_of(node, arguments); shape && known_shape(*shape))
     known_.insert_or_assign(node.outputs[0], data_of(*shape));
   if (node.op == "Attention" && node.domain.empty()) visit_caches(node, arguments);
+  if (node.op == "DynamicQuantizeLinear") {  // scale and zero point
+    for (size_t i = 1; i < node.outputs.size(); ++i) known_.insert_or_assign(node.outputs[i], data_of({}));
+  }
   const bool gives_sum = node.op == "SkipLayerNormalization" || node.op == "SkipSimplifiedLayerNormalization";
   if (gives_sum && node.outputs.size() > 3) known_.insert_or_assign(node.outputs[3], data_of(arguments[0]->shape));
 }
@@ -252,9 +256,10 @@ std::optional<Dims> Trial::shape_of(const Node& node, Arguments arguments) {
   if (node.op == "Attention" && second) return first;
   if (!node.domain.empty()) return std::nullopt;
   if (is_one_of(node.op, kBroadcasting)) return broadcast_of(arguments);
-  if (node.op == "MatMul" && second) return product_shape(first, second->shape);
+  const bool is_product = node.op == "MatMul" || node.op == "MatMulInteger";
+  if (is_product && second) return product_shape(first, second->shape);
   if (node.op == "Gemm" && second) return gemm_shape(node, first, second->shape);
-  if (node.op == "Conv" && second) return convolved_shape(node, first, second->shape);
+  if ((node.op == "Conv" || node.op == "ConvInteger") && second) return convolved_shape(node, first, second->shape);
   if (node.op == "Transpose") return transposed_shape(node, first);
   if (node.op == "Gather" && second) return gathered_shape(node, first, second->shape);
   if (node.op == "GatherElements" && second) return second->shape;
