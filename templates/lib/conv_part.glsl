@@ -4,7 +4,6 @@
 // The part of a convolution that a workgroup computes as one matrix product: a group of channels, and in a transposed
 // convolution a phase. A phase is every stride-th pixel of the output. All its pixels read the same taps, and its
 // neighbours read neighbours. So it is a forward convolution of stride 1 with the taps first, first + step, ...
-// lib/conv_part_forward.glsl or conv_part_transposed.glsl, of which this file includes one, give:
 //
 //   products()              of all groups and phases
 //   begin_part(index)       sets `part`
@@ -17,6 +16,13 @@ $gives struct Part
 $gives Part part
 $gives uvec2 stride()
 $gives ivec2 reach_of(uvec2 at)
+$gives uvec2 phases()
+$gives uint products()
+$gives void begin_part(uint index)
+$gives uint first_row_of_sums(uint slice)
+$gives uvec3 pixel_of(uint row)
+$gives uvec2 output_place(uvec2 pixel)
+$gives ivec2 input_origin(uvec2 pixel)
 
 struct Part {
   uint group;
@@ -35,7 +41,77 @@ uvec2 stride() { return uvec2(problem.stride[0], problem.stride[1]); }
 ivec2 reach_of(uvec2 at) { return ivec2(at) * ivec2(problem.tap_reach[0], problem.tap_reach[1]); }
 
 $if direction == transposed
-$include "lib/conv_part_transposed.glsl"
+// ---- transposed: a part is a phase of a group -----------------------------------------------------------------------
+
+// The first tap that pixels of the phase read along an axis, or how many taps there are.
+uint first_tap(uint axis, uint phase) {
+  const uint stride = problem.stride[axis];
+  const uint wanted = (phase + problem.padding[axis]) % stride;
+  uint tap = 0u;
+  while (tap < problem.taps[axis] && tap * problem.dilation[axis] % stride != wanted) ++tap;
+  return tap;
+}
+
+// Those that the output has pixels of.
+uvec2 phases() { return min(stride(), uvec2(problem.row_pixels, problem.output_sides[1])); }
+
+uint products() { return problem.output_sides[2] / problem.n * phases().x * phases().y; }
+
+void begin_part(uint index) {
+  const uint groups = problem.output_sides[2] / problem.n;
+  part.group = index % groups;
+  const uint phase = index / groups;
+  part.phase = uvec2(phase % phases().x, phase / phases().x);
+  const uvec2 output_sides = uvec2(problem.row_pixels, problem.output_sides[1]);
+  for (uint axis = 0u; axis < 2u; ++axis) {
+    const uint stride = problem.stride[axis];
+    part.sides[axis] = (max(output_sides[axis], part.phase[axis]) - part.phase[axis] + stride - 1u) / stride;
+    part.first[axis] = first_tap(axis, part.phase[axis]);
+    part.taps[axis] = (problem.taps[axis] - part.first[axis] + problem.tap_step[axis] - 1u) / problem.tap_step[axis];
+    // Divides without remainder.
+    part.origin[axis] = (int(part.phase[axis] + problem.padding[axis]) -
+                         int(part.first[axis] * problem.dilation[axis])) / int(stride);
+  }
+  part.rows = part.sides.x * part.sides.y * problem.input_sides[3];
+}
+
+uint first_row_of_sums(uint slice) {
+  const uint phase = part.phase.y * phases().x + part.phase.x;
+  return (slice * phases().x * phases().y + phase) * problem.m;
+}
+
+uvec3 pixel_of(uint row) {
+  const uint line = row / part.sides.x, image = line / part.sides.y;
+  return uvec3(row - line * part.sides.x, line - image * part.sides.y, image);
+}
+
+uvec2 output_place(uvec2 pixel) { return part.phase + pixel * stride(); }
+
+ivec2 input_origin(uvec2 pixel) { return part.origin + ivec2(pixel); }
 $else
-$include "lib/conv_part_forward.glsl"
+// ---- forward: a part is a group -------------------------------------------------------------------------------------
+
+uint products() { return problem.output_sides[2] / problem.n; }
+
+void begin_part(uint index) {
+  part.group = index;
+  part.phase = uvec2(0u);
+  part.sides = uvec2(problem.row_pixels, problem.output_sides[1]);
+  part.origin = -ivec2(problem.padding[0], problem.padding[1]);
+  part.first = uvec2(0u);
+  part.taps = uvec2(problem.taps[0], problem.taps[1]);
+  part.rows = part.sides.x * part.sides.y * problem.input_sides[3];
+}
+
+uint first_row_of_sums(uint slice) { return slice * problem.m; }
+
+uvec3 pixel_of(uint row) {
+  const uint line = quotient(row, problem.pixel_quotients[0], problem.pixel_quotients[1]);
+  const uint image = quotient(line, problem.pixel_quotients[2], problem.pixel_quotients[3]);
+  return uvec3(row - line * part.sides.x, line - image * part.sides.y, image);
+}
+
+uvec2 output_place(uvec2 pixel) { return pixel; }
+
+ivec2 input_origin(uvec2 pixel) { return part.origin + ivec2(pixel * stride()); }
 $end

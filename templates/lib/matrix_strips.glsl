@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Passes the sums of a tile of cooperative matrices (lib/matrix_tile.glsl) to the epilogue. They go through shared
-// memory, because Vulkan does not define which invocation holds which element. The next $include
-// is lib/plain_strips.glsl or lib/int8_strips.glsl, which give
+// memory, because Vulkan does not define which invocation holds which element. What follows is lib/plain_strips.glsl, or
+// the int8 outputs of lib/int8_matrix_product.glsl. Both give
 //
 //   kFetchesInLastRound                 whether begin_outputs() does anything
 //   begin_outputs(corner, row_offset)   before the last products: fetches what outputs wait for

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Stores int8 outputs in row-major order, sixteen at a time (lib/int8_strips.glsl), if rows are multiples of sixteen.
+// Stores int8 outputs in row-major order, sixteen at a time, for lib/int8_matrix_product.glsl. Rows are multiples of
+// sixteen.
 $needs uint word_at(uint row, uint column)
 $gives bool have_vectors()
 $gives uvec4 residual_vector(uint row, uint column)

@@ -111,7 +111,114 @@ uint piece_of(ivec4 values, uvec4 at) {
 // ---- who does it ----------------------------------------------------------------------------------------------------
 
 $if way == sliding
-$include "lib/pool_sliding.glsl"
+// The columns of the input under a slide, each read once for all windows that contain it.
+
+// Three taps wait for memory together. Past the last, it is read again, and does not count.
+VALUE column_at(uvec4 at, uint count) {
+  VALUE all = VALUE(before_taps(count));
+  const uint first = at.y;
+  for (uint tap = 0u; tap < count; tap += 3u) {
+    VALUE values[3];
+    [[unroll]] for (uint i = 0u; i < 3u; ++i) {
+      at.y = first + min(tap + i, count - 1u) * problem.dilation[1];
+      values[i] = value_at(at);
+    }
+    [[unroll]] for (uint i = 0u; i < 3u; ++i) all = tap + i < count ? joined(all, values[i]) : all;
+  }
+  return all;
+}
+
+void main() {
+  const uint number = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  if (number >= problem.slides) return;
+  const uvec4 at = first_of(number);
+$if packed(output_layout) == 0
+  if (lanes_at(at) == 0u) {
+    output_store(at, problem.blank);
+    return;
+  }
+$end
+  const uvec2 rows = taps_inside(1u, at.y);
+  const uint stride = problem.stride[0], taps = problem.taps[0];
+  const uint start = at.x * stride;
+  const uint begin = problem.padding[0], end = begin + problem.input_sides[0];
+$for place in range(4)
+  VALUE under_${place} = VALUE(before_taps(0u));
+$end
+  for (uint x = max(start, begin); x < min(start + 3u * stride + taps, end); ++x) {
+    const VALUE column = column_at(uvec4(x - begin, rows.x, at.zw), rows.y);
+$for place in range(4)
+    if (x - (start + ${place}u * stride) < taps) under_${place} = joined(under_${place}, column);
+$end
+  }
+$if packed(output_layout) == 0
+  output_store(at, piece_of(ivec4(under_0, under_1, under_2, under_3), at));
 $else
-$include "lib/pool_teams.glsl"
+  output_store_rows(at, uvec4(piece_of(under_0, at), piece_of(under_1, at + uvec4(1u, 0u, 0u, 0u)),
+                              piece_of(under_2, at + uvec4(2u, 0u, 0u, 0u)),
+                              piece_of(under_3, at + uvec4(3u, 0u, 0u, 0u))));
+$end
+}
+$else
+// A member's share.
+VALUE under_window(uvec4 at, uint member) {
+  const uvec2 columns = taps_inside(0u, at.x), rows = taps_inside(1u, at.y);
+  VALUE all = VALUE(before_taps(member == 0u ? columns.y * rows.y : 0u));
+  uvec2 tap = uvec2(member, 0u);
+  while (true) {
+    if (tap.x >= columns.y) {
+      const uint wrapped = ${team} == 1u ? 1u : tap.x / columns.y;
+      tap += uvec2(-wrapped * columns.y, wrapped);
+    }
+    if (tap.y >= rows.y) return all;
+    at.x = columns.x + tap.x * problem.dilation[0];
+    at.y = rows.x + tap.y * problem.dilation[1];
+    all = joined(all, value_at(at));
+    tap.x += ${team};
+  }
+}
+
+ivec4 under_windows(uvec4 at, uint member) {
+$if packed(input_layout) == 2 and packed(output_layout) == 2
+  return under_window(at, member);
+$else
+  ivec4 all = ivec4(0);
+  const uint lanes = lanes_at(at);
+  for (uint lane = 0u; lane < lanes; ++lane, ++at[kLanes]) all[lane] = under_window(at, member);
+  return all;
+$end
+}
+
+// Neighbours in a subgroup read adjacent elements: channels, or else the width of an image.
+$if packed(input_layout) == 2
+const uint kPieceStep = 1u, kMemberStep = ${workgroup} / ${team};
+$else
+const uint kPieceStep = ${team}, kMemberStep = 1u;
+$end
+shared ivec4 shares[${workgroup}];
+
+// The first member gets the result. All invocations of the workgroup must call it.
+ivec4 joined_by_team(ivec4 mine, uint member) {
+  if (${team} == 1u) return mine;
+  const uint own = gl_LocalInvocationIndex;
+  shares[own] = mine;
+  barrier();
+  for (uint distance = ${team} / 2u; distance > 0u; distance /= 2u) {
+    if (member < distance) shares[own] = joined(shares[own], shares[own + distance * kMemberStep]);
+    barrier();
+  }
+  return shares[own];
+}
+
+void main() {
+  const uint kPieces = ${workgroup} / ${team};
+  const uint number = workgroup_index() * kPieces + gl_LocalInvocationIndex / kPieceStep % kPieces;
+  const uint member = gl_LocalInvocationIndex / kMemberStep % ${team};
+  const uvec4 at = first_of(number);
+  const bool is_piece = number < problem.pieces;
+  const ivec4 mine =
+      is_piece && lanes_at(at) != 0u ? under_windows(at, member) : ivec4(before_taps(0u));
+  const ivec4 all = joined_by_team(mine, member);
+  if (is_piece && member == 0u) output_store(at, piece_of(all, at));
+}
 $end
