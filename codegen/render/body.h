@@ -82,7 +82,7 @@ struct Item {
 };
 
 struct Template::Body {
-  std::vector<SourceFile> files;             // the template first
+  std::vector<SourceFile> files;             // the template first; each included part of a file is one
   std::vector<Block> blocks;                 // one a file
   std::vector<bool> has_interface;           // by file: it has $needs or $gives
   std::vector<std::set<uint32_t>> included;  // by file: what it includes, and what that includes

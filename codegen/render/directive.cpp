@@ -8,8 +8,8 @@
 namespace qgen::render {
 namespace {
 
-constexpr std::array<std::string_view, 9> kDirectives = {"if",      "elif",    "else",  "end",  "for",
-                                                         "include", "require", "needs", "gives"};
+constexpr std::array<std::string_view, 10> kDirectives = {"if",      "elif",    "else",  "end",   "for",
+                                                          "include", "require", "needs", "gives", "part"};
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

@@ -3,12 +3,14 @@
 //
 // Lines -> blocks. A line is a directive, or text with ${...} in it; runs of plain text become one item. Each file is
 // parsed once, independent of the file that includes it, because a rendering includes it once. So it sees no loop
-// variables, and no tree of includes is larger than its files.
+// variables, and no tree of includes is larger than its files. A part of a file is parsed like a file, with the file's
+// numbers of lines.
 //
 // A block whose directive is wrong still ends at its $end, so that one fault is not reported as two.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/render/directive.h"
 #include "codegen/render/parse_state.h"
@@ -37,14 +39,24 @@ std::vector<std::string_view> split_at_commas(std::string_view list) {
   return items;
 }
 
+bool is_part_line(std::string_view line) {
+  const auto directive = directive_of(line);
+  return directive && directive->keyword == "part";
+}
+
 class FileParser {
  public:
-  FileParser(ParseState& state, const TemplateFile& file, uint32_t index)
+  FileParser(ParseState& state, const TemplateFile& file, std::string_view part, uint32_t index)
       : state_(state),
         file_(file),
         index_(index),
         expressions_(state, index),
-        rest_(without_byte_order_mark(file.text)) {}
+        rest_(without_byte_order_mark(file.text)) {
+    if (part.empty()) return;
+    const Parts::Begin& begin = parts_of(state, file).begins.find(part)->second;
+    rest_.remove_prefix(begin.offset);
+    line_number_ = begin.line;
+  }
 
   Block parse() {
     Block block = parse_block(state_.names, 0);
@@ -63,12 +75,15 @@ class FileParser {
  private:
   // ---- lines
 
+  // To the end of the file, or of this part of it.
   bool next_line() {
     if (rest_.empty()) return false;
     line_ = take_line(rest_);
     if (line_.ends_with('\r')) line_.remove_suffix(1);
     ++line_number_;
-    return true;
+    if (!is_part_line(line_)) return true;
+    rest_ = {};
+    return false;
   }
 
   SourceLocation place(std::string_view part) const { return place_of(part, line_, {file_.display, line_number_, 1}); }
@@ -271,19 +286,21 @@ class FileParser {
   }
 
   void parse_include(Block& block) {
-    const std::string_view quoted = current_->rest;
-    if (quoted.size() < 2 || !quoted.starts_with('"') || quoted.find('"', 1) != quoted.size() - 1) {
+    const std::string_view rest = current_->rest;
+    const size_t close = rest.starts_with('"') ? rest.find('"', 1) : rest.npos;
+    const std::string_view part = close == rest.npos ? std::string_view{} : trim(rest.substr(close + 1));
+    if (close == rest.npos || !(part.empty() || is_name(part))) {
       return report(rest_place(), "the include has no quoted path", "$include \"lib/name.glsl\"");
     }
-    const std::string_view path = quoted.substr(1, quoted.size() - 2);
+    const std::string_view path = rest.substr(1, close - 1);
     if (!check_path(path)) return;
     const auto found = state_.templates.find(path);
     if (found == state_.templates.end()) {
       return render::report(state_, index_, no_template(state_, path, place(path)));
     }
-    if (!check_chain(found->second, path)) return;
-    parse_file(state_, found->second, {index_, line_number_});
-    const uint32_t included = state_.file_indices.find(path)->second;
+    if (!check_part(found->second, path, part) || !check_chain(path, part)) return;
+    parse_file(state_, found->second, part, {index_, line_number_});
+    const uint32_t included = state_.file_indices.find(name_of(path, part))->second;
     state_.body->included[index_].insert(included);
     block.push_back({Include{included, line_number_}});
   }
@@ -301,13 +318,28 @@ class FileParser {
     return false;
   }
 
-  bool check_chain(const TemplateFile& file, std::string_view path) {
+  bool check_part(const TemplateFile& file, std::string_view path, std::string_view part) {
+    const Parts& parts = parts_of(state_, file);
+    if (part.empty() ? parts.has_more || parts.begins.empty() : parts.begins.contains(part)) return true;
+    std::vector<std::string> names;
+    for (const auto& [name, begin] : parts.begins) names.push_back(name);
+    if (part.empty()) {
+      report(place(path), fmt::format("'{}' consists of parts, and the include names none", path), one_of(names));
+    } else {
+      report(place(part), fmt::format("'{}' has no part '{}'", path, part),
+             names.empty() ? "the path alone" : one_of(names), suggest(part, names));
+    }
+    return false;
+  }
+
+  bool check_chain(std::string_view path, std::string_view part) {
     const auto& open = state_.open;
-    const auto cycle = std::find(open.begin(), open.end(), &file);
+    const std::string name = name_of(path, part);
+    const auto cycle = std::find(open.begin(), open.end(), name);
     if (cycle != open.end()) {
       std::string chain;
-      for (auto at = cycle; at != open.end(); ++at) chain += (*at)->path + " -> ";
-      report(place(path), fmt::format("a template includes itself: {}{}", chain, path));
+      for (auto at = cycle; at != open.end(); ++at) chain += *at + " -> ";
+      report(place(path), fmt::format("a template includes itself: {}{}", chain, name));
       return false;
     }
     if (open.size() < kMaxIncludeDepth) return true;
@@ -362,23 +394,59 @@ class FileParser {
 
 }  // namespace
 
-void parse_file(ParseState& state, const TemplateFile& file, LineOrigin included_at) {
+std::string name_of(std::string_view path, std::string_view part) {
+  return part.empty() ? std::string(path) : fmt::format("\"{}\" {}", path, part);
+}
+
+const Parts& parts_of(ParseState& state, const TemplateFile& file) {
+  const auto [row, is_new] = state.parts.try_emplace(&file);
+  Parts& parts = row->second;
+  if (!is_new) return parts;
+  const bool is_template = state.body->files.empty();
+  const std::string_view text = without_byte_order_mark(file.text);
+  if (auto fault = check_text(text, file.display)) {
+    parts.is_text = false;
+    parts.faults.push_back(*std::move(fault));
+    return parts;
+  }
+  uint32_t line_number = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view line = take_line(rest);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    ++line_number;
+    const auto directive = directive_of(line);
+    if (!directive || directive->keyword != "part") {
+      parts.has_more |= parts.begins.empty() && !trim(line).empty() && !trim(line).starts_with("//");
+      continue;
+    }
+    const std::string_view name = directive->rest;
+    const SourceLocation where =
+        place_of(name.empty() ? directive->keyword : name, line, {file.display, line_number, 1});
+    const auto add_fault = [&](std::string message, std::string expected) {
+      parts.faults.push_back({where, std::move(message), std::move(expected), {}, {}});
+    };
+    if (is_template) add_fault("a template has no parts: only a file that it includes", {});
+    else if (!is_name(name)) add_fault("a part that qgen cannot read", "$part NAME");
+    else if (!parts.begins.emplace(name, Parts::Begin{text.size() - rest.size(), line_number}).second)
+      add_fault(fmt::format("a second part '{}'", name), "another name");
+  }
+  return parts;
+}
+
+void parse_file(ParseState& state, const TemplateFile& file, std::string_view part, LineOrigin included_at) {
   Template::Body& body = *state.body;
   const auto index = static_cast<uint32_t>(body.files.size());
-  if (!state.file_indices.emplace(file.path, index).second) return;
+  const Parts& parts = parts_of(state, file);
+  if (!state.file_indices.emplace(name_of(file.path, part), index).second) return;
   body.files.push_back({file.display, included_at});
   body.blocks.emplace_back();
   body.has_interface.push_back(false);
   body.included.emplace_back();
-  state.open.push_back(&file);
-  auto fault = check_text(without_byte_order_mark(file.text), file.display);
+  state.open.push_back(name_of(file.path, part));
+  for (Diagnostic& fault : std::exchange(state.parts[&file].faults, {})) report(state, index, std::move(fault));
   Block block;
-  if (fault) {
-    state.has_version = true;  // the unread part may contain it
-    report(state, index, *std::move(fault));
-  } else {
-    block = FileParser(state, file, index).parse();
-  }
+  if (parts.is_text) block = FileParser(state, file, part, index).parse();
+  else state.has_version = true;  // the unread text may contain it
   state.open.pop_back();
   body.blocks[index] = std::move(block);
 }

@@ -19,14 +19,27 @@
 
 namespace qgen::render {
 
+// Where the parts of a file begin: the text after "$part NAME".
+struct Parts {
+  struct Begin {
+    size_t offset = 0;
+    uint32_t line = 0;
+  };
+  std::map<std::string, Begin, std::less<>> begins;  // by name
+  bool has_more = false;                             // before the first, besides comments
+  bool is_text = true;
+  Diagnostics faults;  // until they are reported
+};
+
 struct ParseState {
   const spec::Spec& spec;
   const TemplateSet& templates;
   const std::span<const std::string> roots;  // that the templates came from
   const Names names;
   std::shared_ptr<Template::Body> body = std::make_shared<Template::Body>();
-  std::map<std::string, uint32_t, std::less<>> file_indices = {};  // by path
-  std::vector<const TemplateFile*> open = {};                      // the chain of includes being parsed
+  std::map<std::string, uint32_t, std::less<>> file_indices = {};  // by name_of()
+  std::map<const TemplateFile*, Parts> parts = {};                 // of files that were looked at
+  std::vector<std::string> open = {};                              // the chain of includes being parsed
   std::set<size_t> used = {};                                      // names, by their place in `names`
   bool has_version = false;
   Diagnostics errors = {};
@@ -40,8 +53,14 @@ void report(ParseState& state, uint32_t file, SourceLocation where, std::string 
 // A path that no template has: the searched folders, and a hint.
 Diagnostic no_template(const ParseState& state, std::string_view path, const SourceLocation& where);
 
-// A file and all that it includes into body->blocks, unless it is there. `included_at`: line 0 is nowhere.
-void parse_file(ParseState& state, const TemplateFile& file, LineOrigin included_at);
+// What an include names: lib/scaled.glsl, or a part as "lib/scaled.glsl" rows. No path has a quote.
+std::string name_of(std::string_view path, std::string_view part);
+
+const Parts& parts_of(ParseState& state, const TemplateFile& file);
+
+// A file, or a part of one, and all that it includes into body->blocks, unless it is there. `included_at`: line 0 is
+// nowhere.
+void parse_file(ParseState& state, const TemplateFile& file, std::string_view part, LineOrigin included_at);
 
 // The expressions that stand in one file. Reports their errors; then there is no result.
 class ExpressionReader {

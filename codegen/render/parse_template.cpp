@@ -68,8 +68,9 @@ void finish(ParseState& state) {
     }
   }
   close_over_includes(body.included);
-  for (const SourceFile& file : body.files) body.file_names.push_back(file.display);
-  std::sort(body.file_names.begin(), body.file_names.end());
+  std::set<std::string> displays;  // a file may be here with several parts
+  for (const SourceFile& file : body.files) displays.insert(file.display);
+  body.file_names.assign(displays.begin(), displays.end());
 }
 
 }  // namespace
@@ -99,10 +100,13 @@ Givers givers_among(const TemplateSet& templates) {
   Givers givers;
   for (const auto& [path, file] : templates) {
     std::string_view rest = file.text;
+    std::string giver = file.display;
     while (!rest.empty()) {
       const auto directive = directive_of(take_line(rest));
+      if (directive && directive->keyword == "part")
+        giver = fmt::format("part '{}' of {}", directive->rest, file.display);
       if (!directive || directive->keyword != "gives") continue;
-      if (const auto signature = signature_of(directive->rest)) givers.emplace(signature->name, file.display);
+      if (const auto signature = signature_of(directive->rest)) givers.emplace(signature->name, giver);
     }
   }
   return givers;
@@ -120,7 +124,7 @@ Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templ
     return std::move(state.errors);
   }
   state.body->environment_size = state.names.roles.size();
-  parse_file(state, found->second, {});
+  parse_file(state, found->second, {}, {});
   if (!state.has_version) {
     report(state, 0, {found->second.display, 1, 1, 0}, "the template has no #version line", "#version 450");
   }

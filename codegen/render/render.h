@@ -59,7 +59,7 @@ class Template {
 };
 
 // Which file gives a name, by its $gives: for hints.
-using Givers = std::map<std::string, std::string, std::less<>>;  // a name: the display of one file that gives it
+using Givers = std::map<std::string, std::string, std::less<>>;  // a name: one file that gives it, or a part of one
 Givers givers_among(const TemplateSet& templates);
 
 // `roots` are the folders of the templates, for errors about missing files. `givers` of these templates: a caller with

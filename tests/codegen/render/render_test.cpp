@@ -66,11 +66,22 @@ const expand::Variant& variant(std::string_view id) {
 constexpr std::string_view kUseAll =
     "// ${dtype} ${storage} ${vec} ${fast} ${shape.m} ${workgroup} ${tiles} ${grain.rows} ${is_wide} ${rest}\n";
 
+constexpr std::string_view kPieces = R"(// A file in parts
+whole
+$part low  // the first
+low ${vec}
+
+  $part high
+$include "lib/pieces.glsl" low
+high
+)";
+
 TemplateSet templates_of(std::string_view text) {
   TemplateSet templates;
   tests::add_template(templates, "sample.comp", "#version 450\n" + std::string(text) + "\n" + std::string(kUseAll));
   tests::add_template(templates, "lib/one.glsl", "one ${vec}\n");
   tests::add_template(templates, "lib/two.glsl", "$include \"lib/one.glsl\"\ntwo\n");
+  tests::add_template(templates, "lib/pieces.glsl", std::string(kPieces));
   return templates;
 }
 
@@ -181,6 +192,13 @@ constexpr Row kRows[] = {
      "one 4\ntwo\n"},
     {"include in a branch", "$if vec == 1\n$include \"lib/one.glsl\"\n$end\n$include \"lib/two.glsl\"", kFloat4,
      "one 4\ntwo\n"},
+    // ---- parts
+    {"a part", "$include \"lib/pieces.glsl\" low", kFloat4, "low 4\n\n"},
+    {"a part that includes a part", "$include \"lib/pieces.glsl\" high  // and low", kFloat4, "low 4\n\nhigh\n"},
+    {"a part is included once", "$include \"lib/pieces.glsl\" low\n$include \"lib/pieces.glsl\" high", kFloat4,
+     "low 4\n\nhigh\n"},
+    {"the text before the parts", "$include \"lib/pieces.glsl\"\n$include \"lib/pieces.glsl\" low", kFloat4,
+     "// A file in parts\nwhole\nlow 4\n\n"},
     // ---- requirements
     {"a requirement that holds", "$require vec == 4\na", kFloat4, "a\n"},
     {"a requirement that fails", "$require vec == 4\na", kHalf1,
@@ -314,6 +332,18 @@ TEST(Render, files_are_the_template_and_what_it_includes) {
   ASSERT_TRUE(parsed);
   EXPECT_THAT(parsed->files(),
               testing::ElementsAre("templates/lib/one.glsl", "templates/lib/two.glsl", "templates/sample.comp"));
+}
+
+TEST(Render, parts_have_the_lines_of_their_file) {
+  const auto parsed = parse_template(rig().spec, templates_of("$include \"lib/pieces.glsl\" high"));
+  ASSERT_TRUE(parsed);
+  EXPECT_THAT(parsed->files(), testing::ElementsAre("templates/lib/pieces.glsl", "templates/sample.comp"));
+  const auto result = render(*parsed, rig().spec, variant(kFloat4));
+  ASSERT_TRUE(result);
+  EXPECT_THAT(origins_of(*result), testing::HasSubstr("templates/lib/pieces.glsl:4\n"
+                                                      "templates/lib/pieces.glsl:5\n"
+                                                      "templates/lib/pieces.glsl:8\n"
+                                                      "templates/sample.comp:3\n"));
 }
 
 TEST(Render, a_byte_order_mark_is_no_part_of_a_template) {
