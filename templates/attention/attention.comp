@@ -26,4 +26,4 @@ ${declare_bits(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/attention_scores.glsl"
-$include "lib/attention_real_rows.glsl"
+$include "lib/attention_rows.glsl" real

@@ -17,5 +17,5 @@ ${declare_bits(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/attention_scores.glsl"
-$include "lib/paged_keys.glsl"
-$include "lib/attention_int8_rows.glsl"
+$include "lib/attention_scores.glsl" paged
+$include "lib/attention_rows.glsl" codes

@@ -18,4 +18,4 @@ ${declare_bits(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/attention_scores.glsl"
-$include "lib/attention_int8_rows.glsl"
+$include "lib/attention_rows.glsl" codes

@@ -26,4 +26,4 @@ ${declare_vectors(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/attention_scores.glsl"
-$include "lib/attention_real_tiles.glsl"
+$include "lib/attention_tiles.glsl" real

@@ -20,5 +20,5 @@ ${declare_vectors(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/attention_scores.glsl"
-$include "lib/paged_keys.glsl"
-$include "lib/attention_int8_tiles.glsl"
+$include "lib/attention_scores.glsl" paged
+$include "lib/attention_tiles.glsl" codes

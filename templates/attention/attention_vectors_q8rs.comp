@@ -20,4 +20,4 @@ ${declare_vectors(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/attention_scores.glsl"
-$include "lib/attention_int8_tiles.glsl"
+$include "lib/attention_tiles.glsl" codes

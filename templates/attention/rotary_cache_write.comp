@@ -24,7 +24,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 
-$include "lib/rotary_heads.glsl"
+$include "lib/rotary_caches.glsl" heads
 
 Head key_head(uint part, uint line) {
   const uint visited = ${only_rows} ? problem.rows : problem.capacity;
@@ -38,4 +38,4 @@ Head key_head(uint part, uint line) {
               position < problem.capacity);
 }
 
-$include "lib/rotary_heads_main.glsl"
+$include "lib/rotary_caches.glsl" heads_main

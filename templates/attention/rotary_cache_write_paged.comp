@@ -22,9 +22,9 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 
-$include "lib/rotary_heads.glsl"
+$include "lib/rotary_caches.glsl" heads
 #define KEY_HEADS problem.key_heads
-$include "lib/cache_blocks.glsl"
+$include "lib/cache_rows.glsl" blocks
 
 Head key_head(uint part, uint line) {
   const CacheRow row = cache_row(line);
@@ -34,4 +34,4 @@ Head key_head(uint part, uint line) {
   return Head(part, from, row.place * problem.width, row.position, row.is_new, row.is_stored);
 }
 
-$include "lib/rotary_heads_main.glsl"
+$include "lib/rotary_caches.glsl" heads_main

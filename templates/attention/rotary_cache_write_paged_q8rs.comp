@@ -23,5 +23,5 @@ ${declare(lengths)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 #define KEY_HEADS problem.key_heads
-$include "lib/cache_blocks.glsl"
-$include "lib/rotary_lines_main.glsl"
+$include "lib/cache_rows.glsl" blocks
+$include "lib/rotary_caches.glsl" lines_main

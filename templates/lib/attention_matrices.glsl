@@ -3,7 +3,7 @@
 //
 // The kernel of attention/attention_coopmat.comp and attention/attention_coopmat_paged.comp.
 //
-//   KEY_AT, VALUE_AT   lib/whole_keys.glsl or lib/paged_keys.glsl
+//   KEY_AT, VALUE_AT   where keys and values are: lib/attention_scores.glsl
 const uint kWorkgroup = ${tile.workgroup};
 const uint kStrip = ${tile.blocks} * ${matrix.m}u;            // rows of a subgroup
 const uint kRows = ${tile.m} * kStrip;

@@ -1,13 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sums of attention/attention.comp, for keys and values of f32, f16 and int8. The file that includes this one
-// defines:
+// Attention where an invocation has a key: the kernel of attention/attention.comp (`real`), and the same with keys and
+// values of int8 (`codes`).
+
+$part memory
+const uint kWorkgroup = ${tile.workgroup};
+const uint kRows = ${tile.rows};
+const uint kWidth = ${tile.width};
+const uint kColumns = ${tile.columns};
+const uint kMembers = kWorkgroup / kRows;   // invocations that share a row
+
+shared float queries[kRows * kWidth];
+shared float scores[kRows * kWorkgroup];   // then weights
+shared float parts[kWorkgroup];
+shared float factors[kRows];
+
+$if input_dtype == f16
+void store(uint index, float value) { output_bits[index] = uint16_t(f32_to_f16(value)); }
+$else
+void store(uint index, float value) { output_bits[index] = floatBitsToUint(value); }
+$end
+
+$part real
+// The kernel of attention/attention.comp and attention/attention_paged.comp.
+$include "lib/attention_rows.glsl" memory
+$if wide
+${declare_vectors(key)}
+const uint kPerVector = ${16 / bytes(input_dtype)}u;
+$include "lib/unpack_vector.glsl"
+$end
+
+#define KEY_ELEMENT(at) real_of(uint(key_bits[at]))
+#define VALUE_ELEMENT(at) real_of(uint(value_bits[at]))
+#define KEY_PRODUCT(product, batch, head, key) product
+#define VALUE_WEIGHT(weight, batch, head, key, end) weight
+$include "lib/attention_rows.glsl" sums
+
+$part codes
+// The kernel of attention/attention_q8rs.comp and attention/attention_paged_q8rs.comp.
+$include "lib/attention_scores.glsl" scales
+
+$include "lib/attention_rows.glsl" memory
+$if wide
+${declare_vectors(key)}
+const uint kPerVector = 16u;
+#define VECTORS_ARE_CODES  // in lib/unpack_vector.glsl
+$include "lib/unpack_vector.glsl"
+$end
+
+#define KEY_ELEMENT(at) float(bitfieldExtract(int(key_bits[at]), 0, 8))
+#define VALUE_ELEMENT(at) float(bitfieldExtract(int(value_bits[at]), 0, 8))
+#define KEY_PRODUCT(product, batch, head, key) (product) * key_scale(batch, head, key)
+#define VALUE_WEIGHT(weight, batch, head, key, end) value_weight(weight, batch, head, key, end)
+$include "lib/attention_rows.glsl" sums
+
+$part sums
+// The main() of both, with what they define:
 //
 //   KEY_ELEMENT, VALUE_ELEMENT   an element as a float
 //   KEY_PRODUCT                  the product with a key, of the product with its elements
 //   VALUE_WEIGHT                 the factor of the elements of a value, of the key's weight
-//   KEY_AT, VALUE_AT, NEXT_VALUE where keys and values are: lib/attention_scores.glsl or lib/paged_keys.glsl
+//   KEY_AT, VALUE_AT, NEXT_VALUE where keys and values are: lib/attention_scores.glsl
 #extension GL_EXT_control_flow_attributes : require
 // The products of key `at` and the rows of queries.
 void multiply(uint at, inout float sums[kRows]) {

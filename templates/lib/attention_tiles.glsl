@@ -1,15 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sums of attention/attention_vectors.comp, for keys and values of f32, f16 and int8. The file that includes this one
-// then defines store_outputs(), and includes lib/attention_tiles_main.glsl.
+// Attention where four invocations share a key: the kernel of attention/attention_vectors.comp (`real`), and the same
+// with keys and values of int8 (`codes`). lib/attention_tiles_main.glsl has the main() of both.
+
+$part real
+// The kernel of attention/attention_vectors.comp and attention/attention_vectors_paged.comp.
+const uint kPerVector = ${16 / bytes(input_dtype)}u;
+$if halves == native
+$include "lib/native_vectors.glsl"
+$else
+$include "lib/unpack_vector.glsl"
+$end
+const uint kMostJoined = 512u;
+#define LOAD_QUERY(at, vector, x) unpack_vector(query_vectors[vector], x)
+#define KEY_PRODUCT(product, batch, head, key) product
+#define VALUE_WEIGHT(weight, batch, head, key, end) weight
+$include "lib/attention_tiles.glsl" sums
+
+void store_outputs(Tile tile, uint row, uint vector, float sums[kPerVector], float factor) {
+  const uint at = tile.batch * problem.output_strides[0] + head_of(tile, row) * problem.output_strides[1] +
+                  row / problem.group * problem.output_strides[2];
+  uvec4 words;
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+$if input_dtype == f16
+    words[i] = f32_to_f16(sums[2u * i] * factor) | f32_to_f16(sums[2u * i + 1u] * factor) << 16;
+$else
+    words[i] = floatBitsToUint(sums[i] * factor);
+$end
+  }
+  output_vectors[at / kPerVector + vector] = words;
+}
+
+$include "lib/attention_tiles_main.glsl"
+
+$part codes
+// The kernel of attention/attention_vectors_q8rs.comp and attention/attention_vectors_paged_q8rs.comp.
+$include "lib/attention_scores.glsl" scales
+
+const uint kPerVector = 16u;
+#define VECTORS_ARE_CODES  // in lib/unpack_vector.glsl
+$include "lib/unpack_vector.glsl"
+
+// Sixteen elements.
+void load_query(uint at, out float x[kPerVector]) {
+  [[unroll]] for (uint i = 0u; i < kPerVector; ++i) {
+$if input_dtype == f16
+    x[i] = real_of(query_words[(at + i) / 2u] >> (16u * (i % 2u)) & 0xffffu);
+$else
+    x[i] = real_of(query_words[at + i]);
+$end
+  }
+}
+
+const uint kMostJoined = 256u;
+#define LOAD_QUERY(at, vector, x) load_query(at, x)
+#define KEY_PRODUCT(product, batch, head, key) (product) * key_scale(batch, head, key)
+#define VALUE_WEIGHT(weight, batch, head, key, end) value_weight(weight, batch, head, key, end)
+$include "lib/attention_tiles.glsl" sums
+
+void store_outputs(Tile tile, uint row, uint vector, float sums[kPerVector], float factor) {
+  const uint at = tile.batch * problem.output_strides[0] + head_of(tile, row) * problem.output_strides[1] +
+                  row / problem.group * problem.output_strides[2];
+  const uint kOutputs = ${16 / bytes(input_dtype)}u;   // in a vector
+  [[unroll]] for (uint first = 0u; first < kPerVector; first += kOutputs) {
+    uvec4 words;
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+$if input_dtype == f16
+      words[i] = f32_to_f16(sums[first + 2u * i] * factor) | f32_to_f16(sums[first + 2u * i + 1u] * factor) << 16;
+$else
+      words[i] = floatBitsToUint(sums[first + i] * factor);
+$end
+    }
+    output_vectors[(at + vector * kPerVector + first) / kOutputs] = words;
+  }
+}
+
+$include "lib/attention_tiles_main.glsl"
+
+$part sums
+// The sums of both, with what they define:
 //
 //   kPerVector     elements of a key in 16 bytes
 //   kMostJoined    invocations times rows, of which sums are in shared memory at once
 //   LOAD_QUERY     elements of a query
 //   KEY_PRODUCT    the product with a key, of the product with its elements
 //   VALUE_WEIGHT   the factor of the elements of a value, of the key's weight
-//   KEY_AT, VALUE_AT   where keys and values are: lib/attention_scores.glsl or lib/paged_keys.glsl
+//   KEY_AT, VALUE_AT   where keys and values are: lib/attention_scores.glsl
 #extension GL_EXT_control_flow_attributes : require
 const uint kWorkgroup = ${tile.workgroup};
 const uint kRows = ${tile.rows};
@@ -203,4 +280,3 @@ void store_sums(uint row, uint vector, float sums[kPerVector]) {
         vec4(sums[4u * q], sums[4u * q + 1u], sums[4u * q + 2u], sums[4u * q + 3u]));
   }
 }
-

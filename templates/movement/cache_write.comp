@@ -32,4 +32,4 @@ Move move_of(uint element, uint width) {
   return move;
 }
 
-$include "lib/cache_moves_main.glsl"
+$include "lib/cache_rows.glsl" moves

@@ -18,7 +18,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/cache_rows.glsl"
 #define KEY_HEADS problem.heads
-$include "lib/cache_blocks.glsl"
+$include "lib/cache_rows.glsl" blocks
 
 Move move_of(uint element, uint width) {
   const uint d = element % width;
@@ -29,4 +29,4 @@ Move move_of(uint element, uint width) {
   return move;
 }
 
-$include "lib/cache_moves_main.glsl"
+$include "lib/cache_rows.glsl" moves

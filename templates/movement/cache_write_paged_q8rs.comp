@@ -19,5 +19,5 @@ ${declare(lengths)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 #define KEY_HEADS problem.heads
-$include "lib/cache_blocks.glsl"
-$include "lib/cache_lines_main.glsl"
+$include "lib/cache_rows.glsl" blocks
+$include "lib/cache_lines.glsl" main

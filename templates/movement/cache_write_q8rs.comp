@@ -20,5 +20,5 @@ ${declare(lengths)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 #define KEY_HEADS problem.heads
-$include "lib/cache_whole.glsl"
-$include "lib/cache_lines_main.glsl"
+$include "lib/cache_rows.glsl" whole
+$include "lib/cache_lines.glsl" main
