@@ -23,8 +23,8 @@ $end
 ${declare_problem()}
 ${declare_words(weight, 4)}
 $include "lib/conv_part.glsl"
-$include "lib/conv_weight_sum.glsl"
-$include "lib/conv_outputs.glsl"
+$include "lib/conv_part.glsl" weight_sum
+$include "lib/conv_store.glsl" tile
 
 const uint kVectors = ${step} / 16u;
 const bool kAcrossRows = ${reads == lines};
@@ -100,11 +100,11 @@ const uint kUnitWords = 4u;
 const uint kUnits = kVectors;
 const uint kFetches = kInputFetches;
 $if reads == vectors
-$include "lib/conv_rows_vectors.glsl"
+$include "lib/conv_rows.glsl" vectors
 $else
-$include "lib/conv_rows_words.glsl"
+$include "lib/conv_rows.glsl" words
 $end
-$include "lib/conv_weight.glsl"
+$include "lib/conv_rows.glsl" weight
 
 // Rows past the part's last repeat it; their results are not stored.
 uvec4 load_input(uint i, uint row, uint vector, uint end) { return row_unit(i, vector < end); }

@@ -23,11 +23,11 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/activate.glsl"
-$include "lib/conv_place.glsl"
+$include "lib/conv_store.glsl" place
 $include "lib/float32.glsl"
 $include "lib/rounding_shift.glsl"
 $include "lib/store_real.glsl"
-$include "lib/dynamic_columns.glsl"
+$include "lib/dynamic_outputs.glsl" columns
 
 const uint kPixels = 4u;
 

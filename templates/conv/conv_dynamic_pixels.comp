@@ -18,7 +18,7 @@ ${declare(channel_sums)}
 ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/image_bounds.glsl"
+$include "lib/conv_input.glsl" bounds
 $include "lib/quotient.glsl"
 $include "lib/dynamic_outputs.glsl"
 

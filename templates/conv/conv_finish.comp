@@ -14,7 +14,7 @@ ${declare(bias)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/conv_part.glsl"
-$include "lib/conv_weight_sum.glsl"
+$include "lib/conv_part.glsl" weight_sum
 $include "lib/conv_store.glsl"
 
 $if direction == transposed

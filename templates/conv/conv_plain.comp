@@ -17,7 +17,7 @@ $include "lib/conv_input.glsl"
 
 $if output_dtype == i32
 ${declare(output, 4)}
-$include "lib/conv_place.glsl"
+$include "lib/conv_store.glsl" place
 
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 uint last_column() { return problem.output_sides[2] - 1u; }

@@ -21,8 +21,8 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
 $include "lib/weight_q8_rows.glsl"
-$include "lib/image_bounds.glsl"
-$include "lib/conv_pixels.glsl"
+$include "lib/conv_input.glsl" bounds
+$include "lib/conv_rows.glsl" pixels
 
 // A vector is eight halves of a row. A load of the weight becomes two.
 const uint kVectors = ${step} / 8u;
@@ -31,7 +31,7 @@ $include "lib/matrix_tile.glsl"
 
 const uint kUnits = kVectors;
 const uint kFetches = kInputFetches;
-$include "lib/conv_rows_halves.glsl"
+$include "lib/conv_rows.glsl" halves
 
 void begin_tap(uint unit) { tap = tap_of(unit + gl_LocalInvocationIndex % kUnits); }
 

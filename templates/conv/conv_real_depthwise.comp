@@ -19,7 +19,7 @@ $include "lib/float16.glsl"
 $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
-$include "lib/image_bounds.glsl"
+$include "lib/conv_input.glsl" bounds
 
 struct Source { uint plane, weight; };  // the first element of the channel, and the first load of its taps
 

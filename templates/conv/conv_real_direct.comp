@@ -20,7 +20,7 @@ $include "lib/load_real.glsl"
 $include "lib/load_other.glsl"
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
-$include "lib/image_bounds.glsl"
+$include "lib/conv_input.glsl" bounds
 
 // The input position that a tap reads along an axis for an output position; -1: none.
 int reads(uint place, uint tap, uint axis) {

@@ -20,7 +20,7 @@ $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
 $include "lib/weight_q8_rows.glsl"
-$include "lib/image_bounds.glsl"
+$include "lib/conv_input.glsl" bounds
 
 // The products of sixteen channels of a tap, from `channel` on, whose first element is input[first].
 float load_sum(uint first, uint channel, uvec4 load) {

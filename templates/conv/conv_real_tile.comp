@@ -27,7 +27,7 @@ $include "lib/store_real.glsl"
 $if stage == whole
 $include "lib/linear_finish.glsl"
 $end
-$include "lib/image_bounds.glsl"
+$include "lib/conv_input.glsl" bounds
 $include "lib/conv_part.glsl"
 $include "lib/square_tile.glsl"
 $include "lib/staged_product.glsl"

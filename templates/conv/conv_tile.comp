@@ -24,8 +24,8 @@ ${declare_words(weight, 4)}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
 $include "lib/conv_part.glsl"
-$include "lib/conv_weight_sum.glsl"
-$include "lib/conv_outputs.glsl"
+$include "lib/conv_part.glsl" weight_sum
+$include "lib/conv_store.glsl" tile
 
 const uint kRows = ${group.m} * ${tile.m}u;
 const uint kBlocks = ${group.n} * ${tile.n / 4}u;  // of four columns
@@ -110,8 +110,8 @@ shared ivec4 tile_rows[kRows];
 void put_row(uint row, ivec4 place) { tile_rows[row] = place; }
 ivec4 row_at(uint row) { return tile_rows[row]; }
 
-$include "lib/conv_rows_words.glsl"
-$include "lib/conv_weight.glsl"
+$include "lib/conv_rows.glsl" words
+$include "lib/conv_rows.glsl" weight
 $include "lib/dot4.glsl"
 
 // Rows past the part's last repeat it; their results are not stored.

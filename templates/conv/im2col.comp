@@ -34,7 +34,7 @@ ${declare(input)}
 ${declare_words(patches, bytes(patch_dtype))}
 $include "lib/words.glsl"
 $include "lib/load_real.glsl"
-$include "lib/image_bounds.glsl"
+$include "lib/conv_input.glsl" bounds
 
 ${glsl_type(u32, bytes(patch_dtype))} unit_at(uint image, ivec2 at, uint channel) {
   vec4 reals = vec4(0.0);

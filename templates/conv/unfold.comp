@@ -14,7 +14,7 @@ $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
-$include "lib/image_bounds.glsl"
+$include "lib/conv_input.glsl" bounds
 
 void main() {
   const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;

@@ -2,14 +2,14 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Reads pixels of the int8 image `input`, four channels at a time. Pixels outside of it have the value
-// zero_point_word().
+// zero_point_word(). Of any image `input`, the part `bounds` says which pixels are inside.
 $gives uint zero_point_word()
 $gives uint any_channels(uint image, ivec2 at, uint channel)
 $gives uint four_channels(uint image, ivec2 at, uint channel)
 
 ${declare_packed(input)}
 $include "lib/words.glsl"
-$include "lib/image_bounds.glsl"
+$include "lib/conv_input.glsl" bounds
 
 // The zero point, in four bytes.
 uint zero_point_word() { return uint(problem.input_zero_point & 0xff) * 0x01010101u; }
@@ -36,3 +36,8 @@ $else
   return any_channels(image, at, channel);
 $end
 }
+
+$part bounds
+$gives bool is_inside(ivec2 at)
+
+bool is_inside(ivec2 at) { return uint(at.x) < problem.input_sides[0] && uint(at.y) < problem.input_sides[1]; }

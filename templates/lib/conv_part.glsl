@@ -3,7 +3,8 @@
 //
 // The part of a convolution that a workgroup computes as one matrix product: a group of channels, and in a transposed
 // convolution a phase. A phase is every stride-th pixel of the output. All its pixels read the same taps, and its
-// neighbours read neighbours. So it is a forward convolution of stride 1 with the taps first, first + step, ...
+// neighbours read neighbours. So it is a forward convolution of stride 1 with the taps first, first + step, ... The part
+// `weight_sum` of this file adds up the weights that the product reads.
 //
 //   products()              of all groups and phases
 //   begin_part(index)       sets `part`
@@ -115,3 +116,24 @@ uvec2 output_place(uvec2 pixel) { return pixel; }
 
 ivec2 input_origin(uvec2 pixel) { return part.origin + ivec2(pixel * stride()); }
 $end
+
+$part weight_sum
+// The sum of the weights that the product reads for an output channel.
+$include "lib/conv_part.glsl"
+$gives int weight_sum(uint n)
+
+int weight_sum(uint n) {
+$if direction == transposed
+  int sum = 0;
+  if (problem.channels == 0u) return sum;  // there are no sums of taps
+  for (uint y = 0u; y < part.taps.y; ++y) {
+    for (uint x = 0u; x < part.taps.x; ++x) {
+      const uvec2 tap = part.first + uvec2(x, y) * uvec2(problem.tap_step[0], problem.tap_step[1]);
+      sum += weight_sums_data[n * problem.tap_sums + tap.y * problem.taps[0] + tap.x];
+    }
+  }
+  return sum;
+$else
+  return weight_sums_data[n];
+$end
+}

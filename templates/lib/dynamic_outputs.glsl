@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Outputs from exact sums of products, which lack the correction of the columns (lib/dynamic_columns.glsl). `at` is
-// (width, height, channel, image).
+// Outputs of convolutions whose input has its scale and its zero point in tensors. They come from exact sums of products,
+// which lack the correction of the part `columns`. `at` is (width, height, channel, image).
 $include "lib/activate.glsl"
-$include "lib/dynamic_columns.glsl"
+$include "lib/dynamic_outputs.glsl" columns
 $include "lib/float32.glsl"
 $include "lib/rounding_shift.glsl"
 $include "lib/store_real.glsl"
@@ -27,4 +27,38 @@ void store_outputs(uvec4 at, ivec4 sums, Columns columns) {
   for (uint lane = 0u; lane < min(problem.output_sides[2] - at.z, 4u); ++lane) {
     store_real(first + lane * plane, activate(flush_subnormal(y[lane])));
   }
+}
+
+$part columns
+$include "lib/float32.glsl"
+$gives uint last_column()
+$gives int tap_sum(uint n, uint tap)
+$gives struct Columns
+$gives Columns columns_at(uint column)
+
+uint last_column() { return problem.output_sides[2] - 1u; }
+int tap_sum(uint n, uint tap) { return weight_sums_data[n * problem.tap_sums + tap]; }
+
+// The values that the outputs of four channels share.
+struct Columns {
+  vec4 scale, bias;
+  ivec4 correction;  // minus zero point times the sum of the weights
+  ivec4 weight_zero_points;
+};
+
+Columns columns_at(uint column) {
+  const float input_scale = flush_subnormal(scale_data[0]);
+  const uint taps = problem.channels == 0u ? 0u : problem.tap_sums;  // of no channels there are no sums
+  Columns columns;
+  for (uint lane = 0u; lane < 4u; ++lane) {
+    const uint n = min(column + lane, last_column());
+    precise const float scale = input_scale * flush_subnormal(weight_scales_data[n]);
+    int sum = 0;
+    for (uint tap = 0u; tap < taps; ++tap) sum += tap_sum(n, tap);
+    columns.scale[lane] = flush_product(scale);
+    columns.bias[lane] = problem.has_bias != 0u ? flush_subnormal(bias_data[n]) : 0.0;
+    columns.correction[lane] = -zero_point_data[0] * sum;
+    columns.weight_zero_points[lane] = problem.has_weight_zero_points != 0u ? weight_zero_points_data[n] : 0;
+  }
+  return columns;
 }
