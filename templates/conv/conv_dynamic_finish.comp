@@ -22,7 +22,7 @@ ${declare(channel_sums)}
 ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/activate.glsl"
+$include "lib/linear_outputs.glsl" activate
 $include "lib/conv_store.glsl" place
 $include "lib/float32.glsl"
 $include "lib/rounding_shift.glsl"

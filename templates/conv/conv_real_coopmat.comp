@@ -20,7 +20,7 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
-$include "lib/weight_q8_rows.glsl"
+$include "lib/weight_rows.glsl" q8
 $include "lib/conv_input.glsl" bounds
 $include "lib/conv_rows.glsl" pixels
 
@@ -38,9 +38,9 @@ void begin_tap(uint unit) { tap = tap_of(unit + gl_LocalInvocationIndex % kUnits
 
 const uint kRowLoads = ${step} / kPerLoad;
 const uint kLoadVectors = kPerLoad / 8u;
-$include "lib/weight_halves.glsl"
+$include "lib/weight_rows.glsl" halves
 uvec4 load_vector(uvec4 load, uint i) { return q8_halves(load, i); }
-$include "lib/matrix_weight.glsl"
+$include "lib/matrix_tile.glsl" weight
 
 void fetch(uint first_n, uint k, uint end) {
   const bool is_read = k / 8u + gl_LocalInvocationIndex % kUnits < end / 8u;
@@ -53,7 +53,7 @@ coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulat
 #define SUMS sums
 #define LOAD_COLUMNS(w, k, word, column) \
   coopMatLoad(w, tile_words, kWeightTile + (column) * kPitch + word, kPitch, gl_CooperativeMatrixLayoutColumnMajor)
-$include "lib/half_matrices.glsl"
+$include "lib/matrix_tile.glsl" halves
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ void put_block(uint i, uint j, uint word) {
   coopMatStore(sums[i][j], tile_words, word, kStripPitch, gl_CooperativeMatrixLayoutRowMajor);
 }
 
-$include "lib/column_scales.glsl"
+$include "lib/matrix_strips.glsl" column_scales
 $include "lib/real_row_store.glsl"
 
 // `row` counts through all slices.
@@ -72,7 +72,7 @@ void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
 vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 
 $include "lib/matrix_strips.glsl"
-$include "lib/plain_strips.glsl"
+$include "lib/matrix_strips.glsl" plain
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);

@@ -19,7 +19,7 @@ $include "lib/float16.glsl"
 $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
-$include "lib/weight_q8_rows.glsl"
+$include "lib/weight_rows.glsl" q8
 $include "lib/conv_input.glsl" bounds
 
 // The products of sixteen channels of a tap, from `channel` on, whose first element is input[first].

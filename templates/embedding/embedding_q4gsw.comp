@@ -20,7 +20,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 $if vec == 1
 $include "lib/store_real.glsl"
 $end

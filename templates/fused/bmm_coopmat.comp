@@ -42,7 +42,7 @@ const uint kVectors = ${step} / 16u;
 const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
 const uint kSpan = ${step};
-$include "lib/int8_matrices.glsl"
+$include "lib/int8_matrix_product.glsl" matrices
 
 const uint kOnes = 0x01010101u;
 int sum_of(uint word) { return dotPacked4x8EXT(int(word), int(kOnes)); }
@@ -296,7 +296,7 @@ ivec4 sums_at(uint word) { return ivec4(tile_vector(word)); }
 
 bool is_output(uint row, uint column) { return row < problem.m && column < problem.n; }
 $include "lib/matrix_strips.glsl"
-$include "lib/plain_strips.glsl"
+$include "lib/matrix_strips.glsl" plain
 
 // The outputs from `corner` on, one by one in 64 bits.
 void store_wide_sums(uvec2 corner) {

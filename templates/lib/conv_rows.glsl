@@ -203,7 +203,7 @@ $end
 
 $part halves
 // Units that are eight f16 channels of a pixel; neighbouring channels are one plane apart in memory. Taps are whole loads,
-// as in lib/weight_q8_rows.glsl. Elements outside the image count as zero, and so do channels that only fill up a tap.
+// as in lib/weight_rows.glsl. Elements outside the image count as zero, and so do channels that only fill up a tap.
 $include "lib/conv_rows.glsl" pixels
 $include "lib/conv_input.glsl" bounds
 $include "lib/conv_rows.glsl"

@@ -117,7 +117,7 @@ void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
 }
 $else
 $include "lib/conv_store.glsl"
-#define ROWS_ARE_NEIGHBOURS  // in lib/plain_strips.glsl: floating-point images are planes, pixel after pixel
+#define ROWS_ARE_NEIGHBOURS  // in lib/matrix_strips.glsl: floating-point images are planes, pixel after pixel
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   const uvec3 pixel = pixel_of(row);

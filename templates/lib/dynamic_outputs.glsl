@@ -3,7 +3,7 @@
 //
 // Outputs of convolutions whose input has its scale and its zero point in tensors. They come from exact sums of products,
 // which lack the correction of the part `columns`. `at` is (width, height, channel, image).
-$include "lib/activate.glsl"
+$include "lib/linear_outputs.glsl" activate
 $include "lib/dynamic_outputs.glsl" columns
 $include "lib/float32.glsl"
 $include "lib/rounding_shift.glsl"

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A tile of outputs on cooperative matrices of int8, from its rows of x and w (lib/matrix_tile.glsl). Values outside x
-// and w, or from vector `end` on, count as zero.
+// and w, or from vector `end` on, count as zero. Kernels with a loop over k of their own include the part `matrices` alone.
 $needs bool is_output(uint row, uint column) { return row < problem.m && column < problem.n; }  // of a matrix [m, n]
 $needs const uint kVectors
-$needs void load_columns(uint first) {}  // what the outputs of a column have in common: lib/tile_columns.glsl
+$needs void load_columns(uint first) {}  // what the outputs of a column have in common: lib/linear_outputs.glsl
 $needs uvec4 load_input(uint i, uint row, uint vector, uint end)  // 16 bytes of a row of x, this invocation's i-th
 $needs uvec4 load_weight(uint column, uint vector, uint end)        // of a row of w
 $needs void next_step() {}  // between the loads of two steps, of which an invocation has one vector
@@ -17,7 +17,7 @@ $gives ivec4 sums_at(uint word)
 $gives void make_tile(uvec2 tile, uint begin, uint end, uint row_offset)
 
 const uint kSpan = ${step};
-$include "lib/int8_matrices.glsl"
+$include "lib/int8_matrix_product.glsl" matrices
 
 const uint kWeightFetches = (kColumns * kVectors + kInvocations - 1u) / kInvocations;
 uvec4 next_weight[kWeightFetches];
@@ -55,7 +55,7 @@ $if output_dtype == i8
 // There are two paths. The fast one has no branches, so that loads, sums and stores of several words overlap. It needs
 // whole vectors of columns, and strips of four words per invocation. The other path handles all cases.
 $include "lib/linear_outputs.glsl"
-$include "lib/tile_columns.glsl"
+$include "lib/linear_outputs.glsl" tile_columns
 $needs bool have_vectors() { return false; }  // whether 16 columns are one vector, from each 16th on
 $needs uint residual_at(uint row, uint column)  // of four columns
 $needs uvec4 residual_vector(uint row, uint column) { return uvec4(0u); }
@@ -203,7 +203,7 @@ void store_sums(uvec2 corner, uint row_offset) {
   }
 }
 $else
-$include "lib/plain_strips.glsl"
+$include "lib/matrix_strips.glsl" plain
 $end
 
 // ---- the loop over k ------------------------------------------------------------------------------------------------
@@ -250,3 +250,57 @@ void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
   barrier();  // the last matrices have been read
   store_sums(tile + corner, row_offset);
 }
+
+$part matrices
+// int8 products on cooperative matrices, from the rows of x and w in shared memory (lib/matrix_tile.glsl). They go
+// through k in spans.
+$include "lib/matrix_tile.glsl"
+$needs const uint kSpan  // elements of k
+$gives sums
+$gives void multiply(uvec2 corner, uint span)
+
+coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];
+
+// Adds the products of one matrix width of bytes, from `word` of a row on.
+void multiply_at(uvec2 corner, uint word) {
+  coopmat<int8_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
+  [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+    coopMatLoad(x[i], tile_words, (corner.x + i * ${matrix.m}u) * kPitch + word, kPitch,
+                gl_CooperativeMatrixLayoutRowMajor);
+  }
+  [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+    coopmat<int8_t, gl_ScopeSubgroup, ${matrix.k}, ${matrix.n}, gl_MatrixUseB> w;
+    coopMatLoad(w, tile_words, kWeightTile + (corner.y + j * ${matrix.n}u) * kPitch + word, kPitch,
+                gl_CooperativeMatrixLayoutColumnMajor);
+    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][j] = coopMatMulAdd(x[i], w, sums[i][j]);
+  }
+}
+
+// Adds the products of span `span` of the step. `corner`: of this subgroup's outputs in the tile. An unrolled loop
+// loads matrices of all its rounds before it multiplies the first. Long loops gain by it with up to eight sums (4096 x
+// 4096 x 4096 by 4 x 2 matrices a subgroup: 294 -> 271 us on an H200); short ones waste registers.
+void multiply(uvec2 corner, uint span) {
+  const uint kDepth = ${matrix.k / min(16, matrix.k)}u;  // of a matrix, in words
+  const uint first = span * (kSpan / 16u * kWords);
+$if matrix.k >= 32
+  if (${blocks.m} * ${blocks.n} <= (kSpan < 128u ? 4u : 8u)) {
+    [[unroll]] for (uint k = 0u; k < kSpan / ${matrix.k}u; ++k) multiply_at(corner, first + k * kDepth);
+    return;
+  }
+$end
+  [[dont_unroll]] for (uint k = 0u; k < kSpan / ${matrix.k}u; ++k) multiply_at(corner, first + k * kDepth);
+}
+
+$part row_vectors
+// For int8 outputs in row-major order, included before the rest of this file: stores sixteen at a time, if rows are
+// multiples of sixteen.
+$needs uint word_at(uint row, uint column)
+$gives bool have_vectors()
+$gives uvec4 residual_vector(uint row, uint column)
+$gives void store_vector(uint row, uint column, uvec4 vector)
+
+${declare_vectors(output)}
+${declare_vectors(residual)}
+bool have_vectors() { return problem.n % 16u == 0u; }
+uvec4 residual_vector(uint row, uint column) { return residual_vectors[word_at(row, column) / 4u]; }
+void store_vector(uint row, uint column, uvec4 vector) { output_vectors[word_at(row, column) / 4u] = vector; }

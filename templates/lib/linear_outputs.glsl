@@ -3,7 +3,8 @@
 //
 // The epilogue of sums of int8 products, four neighbouring columns at a time. First come the reals, and the integers
 // that they are rounded to; then, for outputs of i8, the lookup table and the sum with a residual. docs/linear.md is
-// the definition; each line of the first part is one of its roundings.
+// the definition; each line of the first part is one of its roundings. Tiles on cooperative matrices load what columns
+// need by `tile_columns`.
 $include "lib/float32.glsl"
 $include "lib/rounding_shift.glsl"
 $include "lib/words.glsl"
@@ -82,7 +83,7 @@ $end
   return columns;
 }
 
-// Four columns, from memory; lib/int8_matrix_product.glsl has a tile's columns.
+// Four columns, from memory; `tile_columns` has a tile's columns.
 Columns columns_at(uint column) {
   return joined(column_at(column), column_at(column + 1u), column_at(column + 2u), column_at(column + 3u));
 }
@@ -108,7 +109,7 @@ vec4 linear_outputs(ivec4 sums, Columns columns) {
   return real_outputs(exact_difference(columns.correction, -sums), columns);
 }
 
-$include "lib/activate.glsl"
+$include "lib/linear_outputs.glsl" activate
 
 $if output_dtype == i8
 // round_to_int() and a saturating sum, with the clamp before the conversion: both bounds are small integers.
@@ -200,3 +201,76 @@ uint padded(uint word, uint count) {
   return (word & kept) | (uint(problem.output_zero_point & 0xff) * 0x01010101u & ~kept);
 }
 $end
+
+$part activate
+// The activation of a layer, problem.activation.
+$include "lib/float32.glsl"
+$gives float activate(float y)
+
+float activate(float y) {
+  if (problem.activation == kActivationNone || is_nan(y)) return y;
+  if (problem.activation == kActivationRelu) return max(y, 0.0);
+  if (problem.activation == kActivationRelu6) return clamp(y, 0.0, 6.0);
+  precise const float shifted = y + 3.0;
+  precise const float product = y * clamp(shifted, 0.0, 6.0);
+  return divide_by_six(product);
+}
+
+$part tile_columns
+// The values that the columns of a tile need, loaded once by the whole workgroup before the last matrices are multiplied:
+// at the end of a tile nothing waits for memory.
+//
+//   load_columns(first)            of the tile whose first column is `first`
+//   put_columns()                  before a barrier
+//   tile_columns_at(column)        four columns
+//   tile_column_is_short(column)   whether the column has short outputs, if outputs are i8
+$include "lib/linear_outputs.glsl"
+$include "lib/matrix_tile.glsl"
+$gives void load_columns(uint first)
+$gives void put_columns()
+$gives Columns tile_columns_at(uint column)
+$gives bool tile_column_is_short(uint column)
+
+uint first_column;
+shared vec4 column_scale[kColumns / 4u];
+shared vec4 column_bias[kColumns / 4u];
+shared ivec4 column_correction[kColumns / 4u];
+$if output_dtype == i8
+bool tile_column_is_short(uint column) {
+  const uint i = column - first_column;
+  return column_is_short(column_scale[i / 4u][i % 4u], column_bias[i / 4u][i % 4u]);
+}
+$end
+
+const uint kOwnColumns = (kColumns + kInvocations - 1u) / kInvocations;
+Column own_columns[kOwnColumns];
+
+void load_columns(uint first) {
+  first_column = first;
+  [[unroll]] for (uint i = 0u; i < kOwnColumns; ++i) {
+    own_columns[i] = column_at(first + gl_LocalInvocationIndex + i * kInvocations);
+  }
+}
+
+void put_columns() {
+  [[unroll]] for (uint i = 0u; i < kOwnColumns; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    if (kOwnColumns * kInvocations == kColumns || place < kColumns) {
+      column_scale[place / 4u][place % 4u] = own_columns[i].scale;
+      column_bias[place / 4u][place % 4u] = own_columns[i].bias;
+      column_correction[place / 4u][place % 4u] = own_columns[i].correction;
+    }
+  }
+}
+
+Columns tile_columns_at(uint column) {
+  const uint i = (column - first_column) / 4u;
+  Columns columns;
+  columns.scale = column_scale[i];
+  columns.bias = column_bias[i];
+  columns.correction = column_correction[i];
+$if output_dtype == i8
+  columns.is_short = have_short_way(columns);
+$end
+  return columns;
+}

@@ -4,7 +4,7 @@
 // The tile of outputs that a workgroup computes on cooperative matrices, and its shared memory. Each subgroup computes
 // `blocks.m` x `blocks.n` matrices of the tile. The loop over K goes in steps. All invocations load the step's rows of
 // x and w from global memory into registers while the matrices of the previous step are multiplied, and then put them
-// here.
+// here. The part `weight` does this with w where it is an integer weight, and `halves` multiplies matrices of f16.
 //
 //   tile_words   rows of x, then from kWeightTile on rows of w. A row has 16 bytes of padding, so that the rows of a
 //                matrix begin in different banks. Before the first step it may hold a vector for each row (put_row()),
@@ -121,4 +121,64 @@ uvec3 tile_of_workgroup() {
     band -= product * bands;
   }
   return uvec3(band * gl_NumWorkGroups.x + gl_WorkGroupID.x, gl_WorkGroupID.y, product);
+}
+
+$part halves
+// Multiplies the matrices of f16 in shared memory, one k step at a time. `corner`: of this subgroup's outputs in the tile.
+$include "lib/matrix_tile.glsl"
+// LOAD_COLUMNS(w, k, word, column): loads a matrix of w, the k-th of the step, at word `word` of its rows, from column
+// `column` of the tile on.
+$needs LOAD_COLUMNS
+$needs SUMS  // the matrices of sums
+$gives void multiply(uvec2 corner)
+
+void multiply(uvec2 corner) {
+  [[unroll]] for (uint k = 0u; k < ${step} / ${matrix.k}u; ++k) {
+    const uint word = k * ${matrix.k / 8}u * kWords;
+    coopmat<float16_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
+    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+      coopMatLoad(x[i], tile_words, (corner.x + i * ${matrix.m}u) * kPitch + word, kPitch,
+                  gl_CooperativeMatrixLayoutRowMajor);
+    }
+    [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+      coopmat<float16_t, gl_ScopeSubgroup, ${matrix.k}, ${matrix.n}, gl_MatrixUseB> w;
+      LOAD_COLUMNS(w, k, word, corner.y + j * ${matrix.n}u);
+      [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) SUMS[i][j] = coopMatMulAdd(x[i], w, SUMS[i][j]);
+    }
+  }
+}
+
+$part weight
+// Fetches a weight in rows of 16-byte loads (lib/weight_rows.glsl) into the shared memory, next to the rows of x.
+$include "lib/matrix_tile.glsl"
+$needs N_SIZE
+$needs const uint kLoadVectors                       // that a load becomes
+$needs const uint kPerLoad
+$needs const uint kRowLoads                          // of the weight, in a row of a step
+$needs uvec4 load_vector(uvec4 load, uint i)         // the i-th of them
+$needs uint loads_per_row()
+$gives void fetch_weight(uint first_n, uint k)
+$gives void put_down_weight()
+
+const uint kWeightFetches = (kColumns * kRowLoads + kInvocations - 1u) / kInvocations;
+uvec4 next_weight[kWeightFetches];
+
+// Rows past the last repeat it, and so do loads past the end.
+void fetch_weight(uint first_n, uint k) {
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    const uint row = min(first_n + place / kRowLoads, N_SIZE - 1u);
+    const uint load = min(k / kPerLoad + place % kRowLoads, loads_per_row() - 1u);
+    next_weight[i] = weight_loads[row * loads_per_row() + load];
+  }
+}
+
+void put_down_weight() {
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    if (place < kColumns * kRowLoads) {
+      const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * kLoadVectors * kWords;
+      [[unroll]] for (uint j = 0u; j < kLoadVectors; ++j) put_vector(word + j * kWords, load_vector(next_weight[i], j));
+    }
+  }
 }

@@ -21,8 +21,8 @@
 // Columns of a matrix may be any 16 values of k, if its activations have the same. So an invocation loads 16 bytes of a
 // row, and its elements are always four neighbours: 0, 2, 1 and 3, as two masks unpack them. Four loads of a row, one
 // for each t, are a block of k. It lies in one group.
-$include "lib/weight_groups.glsl"
-$include "lib/weight_halves.glsl"
+$include "lib/weight_rows.glsl" groups
+$include "lib/weight_rows.glsl" halves
 $needs const uint kPerLoad
 $needs uint loads_per_row()
 $needs int weight_at(uint n, uint k)

@@ -32,7 +32,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
 $include "lib/real_row_store.glsl"
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 $include "lib/linear_finish.glsl"
 
 // A vector is sixteen bytes of a row. A load of the weight becomes several.
@@ -40,7 +40,7 @@ const uint kVectors = ${step.k} / 16u;
 const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
 const uint kSpan = ${step.span};
-$include "lib/int8_matrices.glsl"
+$include "lib/int8_matrix_product.glsl" matrices
 
 const uint kRowLoads = ${step.k} / kPerLoad;
 const uint kLoadVectors = kPerLoad / 16u;
@@ -51,7 +51,7 @@ uvec4 load_vector(uvec4 load, uint i) {
                weight_bytes(words.y, 1u));
 }
 
-$include "lib/matrix_weight.glsl"
+$include "lib/matrix_tile.glsl" weight
 
 // Whether each span is a run. Then the loop over k has no branches: 512 x 14336 x 4096 takes 211 us on an H100, and 260
 // if each span checks whether its run begins or ends.
@@ -143,7 +143,7 @@ void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
 }
 
 $include "lib/matrix_strips.glsl"
-$include "lib/plain_strips.glsl"
+$include "lib/matrix_strips.glsl" plain
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);

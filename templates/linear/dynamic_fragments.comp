@@ -28,9 +28,9 @@ $include "lib/float16.glsl"
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
 $if form == weight_q4_rows
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 $else
-$include "lib/weight_q8_rows.glsl"
+$include "lib/weight_rows.glsl" q8
 $end
 
 const uint kVectors = kPerLoad / 16u;  // of activations that meet a load

@@ -31,14 +31,14 @@ $include "lib/words.glsl"
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
 $if form == weight_q4_rows
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 $else
-$include "lib/weight_q8_rows.glsl"
+$include "lib/weight_rows.glsl" q8
 $end
 $include "lib/dot4.glsl"
 
 $include "lib/weight_gemv.glsl"
-$include "lib/weight_groups.glsl"
+$include "lib/weight_rows.glsl" groups
 
 const uint kVectors = kPerLoad / 16u;  // of activations that meet a load
 

@@ -32,9 +32,9 @@ const uint kRowInvocations = ${workgroup};
 const uint kUnrolled = 4u;
 $include "lib/activation_rows.glsl"
 $if form == weight_q4_rows
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 $else
-$include "lib/weight_q8_rows.glsl"
+$include "lib/weight_rows.glsl" q8
 $end
 
 // Of one group, by aligned runs of sixteen.

@@ -50,7 +50,7 @@ $end
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
 $include "lib/gate.glsl"
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 
 const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
 const bool kIsOneRow = true;

@@ -87,11 +87,11 @@ uvec4 load_weight(uint column, uint vector, uint end) {
 }
 
 $if output_dtype != i32
-$include "lib/tile_columns.glsl"
+$include "lib/linear_outputs.glsl" tile_columns
 $end
 $if output_dtype == i8
 $if output_layout != packed_4h4w
-$include "lib/row_vectors.glsl"
+$include "lib/int8_matrix_product.glsl" row_vectors
 $end
 $end
 $include "lib/int8_matrix_product.glsl"

@@ -32,7 +32,7 @@ const uint kTeams = ${group.workgroup} / ${group.team};
 
 #define SUM ivec4
 const uint kSums = ${rows}u;
-$include "lib/gemv_totals.glsl"
+$include "lib/weight_gemv.glsl" totals
 
 void walk(uint column, uint lane) {
   const uint vectors = (problem.k + 15u) / 16u;

@@ -16,7 +16,7 @@ $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 
 void main() {
   const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;

@@ -21,7 +21,7 @@ $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 $include "lib/square_tile.glsl"
 $include "lib/staged_product.glsl"
 $include "lib/tile_order.glsl"

@@ -36,9 +36,9 @@ $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
 $include "lib/real_row_store.glsl"
 $if form == weight_q4_rows
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 $else
-$include "lib/weight_q8_rows.glsl"
+$include "lib/weight_rows.glsl" q8
 $end
 $if stage == whole
 $include "lib/linear_finish.glsl"
@@ -52,14 +52,14 @@ $include "lib/matrix_tile.glsl"
 const uint kRowLoads = ${step} / kPerLoad;
 const uint kLoadVectors = kPerLoad / 8u;
 
-$include "lib/weight_halves.glsl"
+$include "lib/weight_rows.glsl" halves
 $if form == weight_q4_rows
 uvec4 load_vector(uvec4 load, uint i) { return q4_halves(load, i); }
 $else
 uvec4 load_vector(uvec4 load, uint i) { return q8_halves(load, i); }
 $end
 
-$include "lib/matrix_weight.glsl"
+$include "lib/matrix_tile.glsl" weight
 
 $if form == weight_q4_rows
 // Chunks of two steps, in a loop without branches: 512 x 14336 x 4096 takes 302 us on an H100, and 384 if each step
@@ -129,7 +129,7 @@ $else
 $end
 #define LOAD_COLUMNS(w, k, word, column) \
   coopMatLoad(w, tile_words, kWeightTile + (column) * kPitch + word, kPitch, gl_CooperativeMatrixLayoutColumnMajor)
-$include "lib/half_matrices.glsl"
+$include "lib/matrix_tile.glsl" halves
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ void put_block(uint i, uint j, uint word) {
 vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 
 $if form == weight_q8_rows
-$include "lib/column_scales.glsl"
+$include "lib/matrix_strips.glsl" column_scales
 $else
 struct Columns { uint none; };  // which have no values in common
 $end
@@ -157,7 +157,7 @@ $end
 }
 
 $include "lib/matrix_strips.glsl"
-$include "lib/plain_strips.glsl"
+$include "lib/matrix_strips.glsl" plain
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (N_SIZE + kColumns - 1u) / kColumns);

@@ -29,13 +29,13 @@ $end
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
 $if form == weight_q4_rows
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 $else
-$include "lib/weight_q8_rows.glsl"
+$include "lib/weight_rows.glsl" q8
 $end
 
 $include "lib/weight_gemv.glsl"
-$include "lib/weight_groups.glsl"
+$include "lib/weight_rows.glsl" groups
 
 // Four neighbouring activations of a row. Past k they are 0, and meet the weight's padding.
 vec4 activations(uint row, uint quad) {

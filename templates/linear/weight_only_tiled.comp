@@ -25,9 +25,9 @@ $include "lib/float16.glsl"
 $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
 $if form == weight_q4_rows
-$include "lib/weight_q4_rows.glsl"
+$include "lib/weight_rows.glsl" q4
 $else
-$include "lib/weight_q8_rows.glsl"
+$include "lib/weight_rows.glsl" q8
 $end
 $if stage == whole
 $include "lib/linear_finish.glsl"

@@ -92,7 +92,7 @@ coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulat
     coopMatLoad(w, tile_words, kWeightTile + k * ${matrix.k}u * kOtherPitch + (column) / 8u * kWords, kOtherPitch, \
                 gl_CooperativeMatrixLayoutRowMajor);                                                          \
   }
-$include "lib/half_matrices.glsl"
+$include "lib/matrix_tile.glsl" halves
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ $end
 }
 
 $include "lib/matrix_strips.glsl"
-$include "lib/plain_strips.glsl"
+$include "lib/matrix_strips.glsl" plain
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (N_SIZE + kColumns - 1u) / kColumns);
