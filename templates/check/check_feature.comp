@@ -12,7 +12,7 @@ $elif feature.check in (int8, int16, int64)
 $elif feature.check == float16
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 $elif feature.check == float16_denormals
-$include "lib/native_halves.glsl"
+$include "lib/unpack_vector.glsl" native_halves
 $elif feature.check == subgroups
 #extension GL_KHR_shader_subgroup_basic : require
 $elif feature.check == subgroup_sums

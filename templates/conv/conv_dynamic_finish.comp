@@ -25,8 +25,8 @@ $include "lib/grid.glsl"
 $include "lib/linear_outputs.glsl" activate
 $include "lib/conv_store.glsl" place
 $include "lib/float32.glsl"
-$include "lib/rounding_shift.glsl"
-$include "lib/store_real.glsl"
+$include "lib/float32.glsl" rounding_shift
+$include "lib/real_elements.glsl" store
 $include "lib/dynamic_outputs.glsl" columns
 
 const uint kPixels = 4u;

@@ -62,7 +62,7 @@ void put_block(uint i, uint j, uint word) {
 }
 
 $include "lib/matrix_strips.glsl" column_scales
-$include "lib/real_row_store.glsl"
+$include "lib/real_elements.glsl" store_row
 
 // `row` counts through all slices.
 void store_outputs(uint row, uint column, vec4 sums, Columns columns) {

@@ -16,8 +16,8 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
-$include "lib/load_real.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" load
+$include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
 $include "lib/weight_rows.glsl" q8
 $include "lib/conv_input.glsl" bounds

@@ -33,7 +33,7 @@ $else
 ${declare(input)}
 ${declare_words(patches, bytes(patch_dtype))}
 $include "lib/words.glsl"
-$include "lib/load_real.glsl"
+$include "lib/real_elements.glsl" load
 $include "lib/conv_input.glsl" bounds
 
 ${glsl_type(u32, bytes(patch_dtype))} unit_at(uint image, ivec2 at, uint channel) {

@@ -12,8 +12,8 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
-$include "lib/load_real.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" load
+$include "lib/real_elements.glsl" store
 $include "lib/conv_input.glsl" bounds
 
 void main() {

@@ -22,7 +22,7 @@ $include "lib/words.glsl"
 $include "lib/affine.glsl"
 $include "lib/weight_rows.glsl" q4
 $if vec == 1
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 $end
 
 float scale_at(uint row, uint k) {

@@ -6,7 +6,7 @@
 $include "lib/activation_vectors.glsl"
 $include "lib/affine.glsl"
 $include "lib/extremes.glsl"
-$include "lib/load_real.glsl"
+$include "lib/real_elements.glsl" load
 $include "lib/qparams.glsl"
 $needs ivec2 team_max(ivec2 mine, uint team, uint place)
 $include "lib/words.glsl"

@@ -8,7 +8,7 @@ $part real
 // The kernel of attention/attention_vectors.comp and attention/attention_vectors_paged.comp.
 const uint kPerVector = ${16 / bytes(input_dtype)}u;
 $if halves == native
-$include "lib/native_vectors.glsl"
+$include "lib/unpack_vector.glsl" native
 $else
 $include "lib/unpack_vector.glsl"
 $end

@@ -50,7 +50,7 @@ $if is_float(output_dtype)
 $if output_dtype == f32
 ${declare(output)}
 $end
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 
 void store_output(uint element, float y, uint parameter) { store_real(element, y); }
 $else

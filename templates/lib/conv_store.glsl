@@ -53,7 +53,7 @@ void store_pixel(uvec4 at, ivec4 sums, Columns columns) {
 }
 $else
 ${declare(output)}
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 
 void store_pixel(uvec4 at, ivec4 sums, Columns columns) {
   const vec4 y = linear_outputs(sums, columns);

@@ -6,8 +6,8 @@
 $include "lib/linear_outputs.glsl" activate
 $include "lib/dynamic_outputs.glsl" columns
 $include "lib/float32.glsl"
-$include "lib/rounding_shift.glsl"
-$include "lib/store_real.glsl"
+$include "lib/float32.glsl" rounding_shift
+$include "lib/real_elements.glsl" store
 $gives vec4 outputs_of(ivec4 sums, Columns columns)
 $gives void store_outputs(uvec4 at, ivec4 sums, Columns columns)
 

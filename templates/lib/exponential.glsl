@@ -9,7 +9,7 @@
 // or 1.
 //
 // The softmax weights of attention, and of its slices, are at the end.
-$include "lib/rounding_shift.glsl"
+$include "lib/float32.glsl" rounding_shift
 $gives float exponential(float x)
 $gives float short_exponential(float x)
 $gives float minus_infinity()

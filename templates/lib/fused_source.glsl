@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Loads four elements of an operand as floats. Integers are dequantized as in lib/affine.glsl, with fewer instructions
-// if the bits are the same: differences up to 2^22 are exact floats, made by lib/rounding_shift.glsl.
+// if the bits are the same: differences up to 2^22 are exact floats, made by lib/float32.glsl.
 $include "lib/affine.glsl"
-$include "lib/rounding_shift.glsl"
+$include "lib/float32.glsl" rounding_shift
 $gives struct Source
 $gives Source real_source()
 $gives Source integer_source(float scale, int zero_point)
@@ -38,7 +38,7 @@ vec4 reals(ivec4 q, Source source) {
 }
 
 // Whether no special value can occur for 8-bit operands with one scale and zero point each: no NaN, no subnormal,
-// nothing out of reach of lib/rounding_shift.glsl. The condition is the same for all invocations and is checked once,
+// nothing out of reach of lib/float32.glsl. The condition is the same for all invocations and is checked once,
 // so that the rest has no branches.
 //
 // If all scales, and the factors of floats, have magnitudes of 2^-40 to 2^40, a dequantized value is 0 or of 2^-40 to

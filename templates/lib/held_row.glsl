@@ -52,7 +52,7 @@ uint row_stride() { return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkG
 $end
 
 $if input_dtype == f16 and reduce in (native, part, streamed)
-$include "lib/native_vectors.glsl"
+$include "lib/unpack_vector.glsl" native
 $else
 $include "lib/unpack_vector.glsl"
 

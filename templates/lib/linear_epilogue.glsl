@@ -83,7 +83,7 @@ void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   store_bytes(row, column, output_of(quantized_outputs(sums, columns), residual_at(row, column)));
 }
 $else
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   const vec4 y = linear_outputs(sums, columns);

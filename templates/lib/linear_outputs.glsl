@@ -6,7 +6,7 @@
 // the definition; each line of the first part is one of its roundings. Tiles on cooperative matrices load what columns
 // need by `tile_columns`.
 $include "lib/float32.glsl"
-$include "lib/rounding_shift.glsl"
+$include "lib/float32.glsl" rounding_shift
 $include "lib/words.glsl"
 $needs uint last_column()         // of the output
 $needs int weight_sum(uint n)     // of the weights of column n

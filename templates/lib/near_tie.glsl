@@ -3,7 +3,7 @@
 //
 // Whether the product x * (1 / scale) is so near to a tie that the quotient x / scale may round to another integer. Near
 // means within 2^-22 of the product. The differences are exact up to 2^22; all larger products count as near.
-$include "lib/rounding_shift.glsl"
+$include "lib/float32.glsl" rounding_shift
 $gives bvec4 is_near_tie(vec4 product)
 
 bvec4 is_near_tie(vec4 product) {

@@ -12,7 +12,7 @@
 // and keep_row_vector() do something else with it, after its last load. finish() and finish_vector() make the result
 // from the normalized value.
 $include "lib/grid.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 $include "lib/workgroup_reduce.glsl"
 $needs float finish(uint k, float x)
 $needs void finish_vector(uint at, inout float x[kPerVector])

@@ -17,7 +17,7 @@ vec4 input_reals(uvec4 at) {
 }
 $else
 $include "lib/words.glsl"
-$include "lib/load_real.glsl"
+$include "lib/real_elements.glsl" load
 
 // The same memory as `input`, four elements at a time.
 ${declare_words(input, bytes(input_dtype))}

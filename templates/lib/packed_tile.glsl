@@ -8,7 +8,7 @@
 // Sixty-four invocations work on a box of neighbouring tiles, whose sides the host chose. They are long enough along
 // the fastest axis of the output's memory, and along that of the input's, that both sides move in whole sectors.
 $include "lib/grid.glsl"
-$include "lib/divide.glsl"
+$include "lib/quotient.glsl" dividers
 $gives const uint kLanes
 $gives const uint kRows
 $gives const uint kLayers

@@ -3,7 +3,7 @@
 //
 // The taps of a pool's window (docs/pool.md): those that are inside the image, and those that a mean counts. Dilations
 // are dividers from kDilationDividers on, which the template defines.
-$include "lib/divide.glsl"
+$include "lib/quotient.glsl" dividers
 $include "lib/float32.glsl"
 $needs const uint kDilationDividers
 $gives uvec2 taps_inside(uint axis, uint place)

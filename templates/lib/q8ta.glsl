@@ -8,7 +8,7 @@
 //   zero points are i8          so sums of integers need no saturation, and are exact as f32
 //   2^-125 <= scale             so the product of a subnormal with 1 / scale is below a half: it is 0, kept or flushed
 //   scale <= 2^119              so 255 quanta are finite, and 1 / scale is normal
-$include "lib/rounding_shift.glsl"
+$include "lib/float32.glsl" rounding_shift
 $gives vec4 dequantized(uint word, float scale, int zero_point)
 $gives uint quantized(vec4 x, float inverse_scale, int zero_point)
 $gives uint packed_integers(vec4 shifted, int zero_point)

@@ -18,7 +18,7 @@ $needs quantize
 $needs vec4 scaled(vec4 x, Block block)
 
 $if input_storage == buffer
-$include "lib/load_real.glsl"
+$include "lib/real_elements.glsl" load
 $end
 
 int quantize_element(float x, uint element) {

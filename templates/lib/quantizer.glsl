@@ -13,7 +13,7 @@
 //   whose scale lets no subnormal x count    1 / scale up to 2^125, so that x below 2^-126 (f16: 2^13 and 2^-14) comes
 //                                            to less than a half, whether the device flushes it or not
 $include "lib/affine.glsl"
-$include "lib/rounding_shift.glsl"
+$include "lib/float32.glsl" rounding_shift
 $gives struct Block
 $gives Block make_block(float scale, int zero_point)
 $gives int quantize(float x, Block block)

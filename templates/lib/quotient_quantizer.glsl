@@ -7,7 +7,7 @@
 // different integers only where the product is within 2^-22 of itself of a half between two integers. Such a product
 // becomes NaN, which sends its word to the exact path, where the division is exact.
 $include "lib/affine.glsl"
-$include "lib/rounding_shift.glsl"
+$include "lib/float32.glsl" rounding_shift
 $gives int quantize(float x, Block block)
 $gives struct Block
 $gives Block make_block(float scale, int zero_point)

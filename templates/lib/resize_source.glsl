@@ -3,7 +3,7 @@
 //
 // The input pixel from which an output pixel is computed, along the width (axis 0) or the height (docs/resize.md). The
 // position is a fraction with a divider as denominator. The template defines which one: const uint kSourceDividers.
-$include "lib/divide.glsl"
+$include "lib/quotient.glsl" dividers
 $needs const uint kSourceDividers
 $gives uvec2 source_of(uint axis, uint place)
 $gives uint nearest_source(uint axis, uint place)

@@ -21,7 +21,7 @@ ${declare_vectors(output)}
 const uint kPerVector = ${16 / bytes(input_dtype)}u;
 const uint kVectors = ${vectors};   // of an invocation
 $if input_dtype == f16
-$include "lib/native_vectors.glsl"
+$include "lib/unpack_vector.glsl" native
 $else
 $include "lib/unpack_vector.glsl"
 uvec4 pack_vector(float x[kPerVector]) {

@@ -5,7 +5,7 @@
 // includer fetches next_rows and stages columns. For rows of a row-major `input` there is fetch_rows(). Both staged
 // tiles are [step][row or column], so an invocation reads its elements as vec4s. Meanwhile the next step is fetched
 // into registers.
-$include "lib/load_real.glsl"
+$include "lib/real_elements.glsl" load
 $include "lib/square_tile.glsl"
 $gives sums
 $gives float next_rows

@@ -6,7 +6,7 @@
 // the end the sums of the team are added up, by the part `totals`.
 $include "lib/grid.glsl"
 $include "lib/linear_finish.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 // Adds one load of each of the team's columns to sums[].
 $needs void accumulate(uint first_m, uint column, uint load)
 $needs void begin_rows(uint first_m, uint column)  // all invocations call it, and fetch what they want to know

@@ -3,7 +3,7 @@
 //
 // Conversion between four consecutive elements and the 32-bit words that contain them, element 0 in the lowest bits. A
 // vectorised kernel loads and stores whole words of any element type. So most of its code needs no 8- or 16-bit
-// access.
+// access. The part `moved` is for kernels that only move elements.
 $include "lib/float16.glsl"
 $gives vec4 unpack_f32(uvec4 words)
 $gives uvec4 pack_f32(vec4 x)
@@ -51,3 +51,31 @@ uvec2 pack_i16(ivec4 q) {
 
 ivec4 unpack_i32(uvec4 words) { return ivec4(words); }
 uvec4 pack_i32(ivec4 q) { return uvec4(q); }
+
+$part moved
+// Elements of any `dtype` as bits in words, whatever they stand for.
+$gives const uint kPerWord
+$gives uint bits_in(uint word, uint place)
+$gives words_of
+
+const uint kPerWord = ${4 / bytes(dtype)}u;
+
+// An element, of the word that holds it: the word number place / kPerWord.
+uint bits_in(uint word, uint place) {
+$if bytes(dtype) == 4
+  return word;
+$elif bytes(dtype) == 2
+  return word >> (16u * (place % 2u)) & 0xffffu;
+$else
+  return word >> (8u * (place % 4u)) & 0xffu;
+$end
+}
+
+// Four elements as whole words.
+$if bytes(dtype) == 4
+uvec4 words_of(uvec4 all) { return all; }
+$elif bytes(dtype) == 2
+uvec2 words_of(uvec4 all) { return all.xz | all.yw << 16; }
+$else
+uint words_of(uvec4 all) { return all.x | all.y << 8 | all.z << 16 | all.w << 24; }
+$end

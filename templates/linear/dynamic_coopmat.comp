@@ -31,7 +31,7 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
-$include "lib/real_row_store.glsl"
+$include "lib/real_elements.glsl" store_row
 $include "lib/weight_rows.glsl" q4
 $include "lib/linear_finish.glsl"
 

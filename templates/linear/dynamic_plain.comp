@@ -24,8 +24,8 @@ $include "lib/affine.glsl"
 $include "lib/extremes.glsl"
 $include "lib/qparams.glsl"
 $include "lib/team_max.glsl"
-$include "lib/load_real.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" load
+$include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
 #define UNPACK_INPUT unpack_${input_dtype}
 const uint kRowInvocations = ${workgroup};

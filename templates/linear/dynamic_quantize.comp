@@ -20,7 +20,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $if halves == native
-$include "lib/native_halves.glsl"
+$include "lib/unpack_vector.glsl" native_halves
 #define UNPACK_INPUT unpack_native_f16
 #define TEAM_IS_WORKGROUP  // in lib/team_max.glsl
 $else
@@ -29,7 +29,7 @@ $end
 $include "lib/team_max.glsl"
 $include "lib/quantizer.glsl"
 $include "lib/qparams.glsl"
-$include "lib/load_real.glsl"
+$include "lib/real_elements.glsl" load
 const uint kRowInvocations = ${workgroup};
 const uint kUnrolled = 4u;
 $include "lib/activation_rows.glsl"

@@ -24,7 +24,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $if halves == native
-$include "lib/native_halves.glsl"
+$include "lib/unpack_vector.glsl" native_halves
 #define UNPACK_INPUT unpack_native_f16
 $else
 #define UNPACK_INPUT unpack_${input_dtype}
@@ -34,7 +34,7 @@ const uint kUnrolled = 8u;
 $include "lib/activation_vectors.glsl"
 $include "lib/quantizer.glsl"
 $include "lib/qparams.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
 $if form == weight_q4_rows
 $include "lib/weight_rows.glsl" q4

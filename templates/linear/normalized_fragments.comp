@@ -37,7 +37,7 @@ const uint kPerVector = 8u;
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 $if halves == native
-$include "lib/native_vectors.glsl"
+$include "lib/unpack_vector.glsl" native
 $else
 $include "lib/unpack_vector.glsl"
 
@@ -47,7 +47,7 @@ uvec4 pack_vector(float x[kPerVector]) {
   return words;
 }
 $end
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
 $include "lib/gate.glsl"
 $include "lib/weight_rows.glsl" q4

@@ -11,7 +11,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
-$include "lib/load_real.glsl"
+$include "lib/real_elements.glsl" load
 
 void main() {
   const uint first = 4u * (workgroup_index() * ${workgroup} + gl_LocalInvocationIndex);

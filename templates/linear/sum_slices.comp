@@ -11,7 +11,7 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
 
 void main() {

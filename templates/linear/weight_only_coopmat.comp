@@ -34,7 +34,7 @@ $include "lib/fixed_sizes.glsl"
 $end
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
-$include "lib/real_row_store.glsl"
+$include "lib/real_elements.glsl" store_row
 $if form == weight_q4_rows
 $include "lib/weight_rows.glsl" q4
 $else

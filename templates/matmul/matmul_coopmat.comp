@@ -29,7 +29,7 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
-$include "lib/real_row_store.glsl"
+$include "lib/real_elements.glsl" store_row
 $if stage == whole
 $include "lib/linear_finish.glsl"
 $end

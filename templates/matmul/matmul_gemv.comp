@@ -23,9 +23,9 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $if halves == native
-$include "lib/native_halves.glsl"
+$include "lib/unpack_vector.glsl" native_halves
 $end
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
 $include "lib/batch_matrices.glsl"
 

@@ -17,7 +17,7 @@ ${declare(bias)}
 ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/real_row_store.glsl"
+$include "lib/real_elements.glsl" store_row
 $include "lib/linear_finish.glsl"
 $include "lib/batch_matrices.glsl"
 $include "lib/fixed_sizes.glsl"

@@ -13,8 +13,8 @@ ${declare_words(input_4)}
 ${declare_words(output, bytes(dtype))}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/divide.glsl"
-$include "lib/moved_bits.glsl"
+$include "lib/quotient.glsl" dividers
+$include "lib/words.glsl" moved
 
 // Row and column of an element of the output; past the last one, that one's.
 uvec2 row_and_column(uint element) { return divided(min(element, problem.numel - 1u), 0u); }

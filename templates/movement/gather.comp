@@ -11,8 +11,8 @@ ${declare(indices)}
 ${declare_words(output, bytes(dtype))}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/divide.glsl"
-$include "lib/moved_bits.glsl"
+$include "lib/quotient.glsl" dividers
+$include "lib/words.glsl" moved
 
 uint bits_of(uint element) {
   element = min(element, problem.numel - 1u);

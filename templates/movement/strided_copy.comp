@@ -10,8 +10,8 @@ ${declare_words(input)}
 ${declare_words(output, bytes(dtype))}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/divide.glsl"
-$include "lib/moved_bits.glsl"
+$include "lib/quotient.glsl" dividers
+$include "lib/words.glsl" moved
 
 const uint kNowhere = 0xffffffffu;
 

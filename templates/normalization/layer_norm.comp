@@ -17,8 +17,8 @@ ${declare(bias)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
-$include "lib/load_real.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" load
+$include "lib/real_elements.glsl" store
 $include "lib/workgroup_reduce.glsl"
 
 $if reduce in (native, part, streamed)

@@ -11,8 +11,8 @@ ${declare(weight)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
-$include "lib/load_real.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" load
+$include "lib/real_elements.glsl" store
 $include "lib/workgroup_reduce.glsl"
 const bool kCentred = false;
 

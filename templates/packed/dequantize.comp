@@ -30,7 +30,7 @@ $else
 // The same memory as `output`, four elements at a time.
 ${declare_words(output, bytes(output_dtype))}
 
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 
 void output_store_reals(uvec4 at, vec4 x) {
   const uint width_stride = uint(problem.output_strides[0]);

@@ -25,7 +25,7 @@ $else
 ${declare_blocks(output)}
 $end
 $include "lib/grid.glsl"
-$include "lib/divide.glsl"
+$include "lib/quotient.glsl" dividers
 $include "lib/words.glsl"
 $include "lib/float32.glsl"
 $include "lib/q8ta.glsl"

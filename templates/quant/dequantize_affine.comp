@@ -21,7 +21,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
-$include "lib/rounding_shift.glsl"
+$include "lib/float32.glsl" rounding_shift
 
 // Dequantizes four integers, with fewer instructions if the result is bit-exact with lib/affine.glsl. Integers of 8 and
 // 16 bits minus a zero point of up to 2^21 are exact floats, made by writing them into the low bits of 1.5 * 2^23.
@@ -97,7 +97,7 @@ float dequantize_element(int q, uint element) {
 }
 
 $if output_storage == buffer
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" store
 $end
 
 $if input_storage == buffer and output_storage == buffer and vec == 4

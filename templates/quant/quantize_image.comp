@@ -13,7 +13,7 @@ ${declare(zero_point)}
 ${declare_words(output)}
 ${declare(channel_sums)}
 ${declare_problem()}
-$include "lib/load_real.glsl"
+$include "lib/real_elements.glsl" load
 
 // Four channels of a pixel from `channel` on.
 vec4 four_at(uint pixel, uint channel) {

@@ -10,11 +10,11 @@ ${declare(input)}
 ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/divide.glsl"
+$include "lib/quotient.glsl" dividers
 $include "lib/float16.glsl"
 $include "lib/float32.glsl"
-$include "lib/load_real.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_elements.glsl" load
+$include "lib/real_elements.glsl" store
 
 const uint kSourceDividers = 2u;
 $include "lib/resize_source.glsl"

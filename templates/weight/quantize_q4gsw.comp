@@ -30,7 +30,7 @@ Block block_of(uint n, uint k) {
 }
 
 $if vec == 1
-$include "lib/load_real.glsl"
+$include "lib/real_elements.glsl" load
 $include "lib/weight_form.glsl"
 
 int element_at(uvec2 place) {

@@ -414,7 +414,7 @@ TEST_F(ContractionTest, FusedSumsOfIntegers) {
 
 // ---- products that are rounded to integers --------------------------------------------------------------------------
 
-// A product and the sum that rounds it (templates/lib/rounding_shift.glsl).
+// A product and the sum that rounds it (templates/lib/float32.glsl).
 class RoundingContractionTest : public ContractionTest {
  protected:
   // Values from memory, or dequantized integers, in the order of the outputs; if there are fewer, they repeat from the

@@ -31,7 +31,7 @@ inline float stepped(float x, int64_t steps) {
 }
 
 // Whether x * factor is no half, is rounded to one, and then goes to the integer farther from it. Contracted with the
-// sum that rounds to an integer (lib/rounding_shift.glsl), it goes to the nearer one.
+// sum that rounds to an integer (lib/float32.glsl), it goes to the nearer one.
 inline bool is_next_to_a_half(float x, float factor) {
   const float rounded = x * factor;
   const double exact = static_cast<double>(x) * static_cast<double>(factor);

@@ -25,7 +25,7 @@ constexpr Divider divider_of(uint32_t divisor) {
   return {divisor, static_cast<uint32_t>(multiplier), shift};
 }
 
-// Divisor, multiplier and shift of each number, as templates/lib/divide.glsl reads them. A number below 1, which a
+// Divisor, multiplier and shift of each number, as templates/lib/quotient.glsl reads them. A number below 1, which a
 // tensor without elements has, counts as 1; one above 2^31 as 2^31, which is above every index.
 template <typename... Numbers>
 constexpr std::array<uint32_t, 3 * sizeof...(Numbers)> divider_words(Numbers... numbers) {

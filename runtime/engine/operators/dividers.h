@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Divisors for kernels that split an index into coordinates, innermost dimension first (templates/lib/divide.glsl).
+// Divisors for kernels that split an index into coordinates, innermost dimension first (templates/lib/quotient.glsl).
 #pragma once
 
 #include <algorithm>
