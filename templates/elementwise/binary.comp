@@ -67,7 +67,7 @@ $else
 ${declare_blocks(input, across(input_layout, output_layout))}
 ${declare_blocks(other, across(other_layout, output_layout))}
 ${declare_blocks(output, across(output_layout, input_layout))}
-$include "lib/packed_tile_store.glsl"
+$include "lib/packed_tile.glsl" store
 
 // Batches of both operands, of a batch of the output that is more than one dimension.
 uvec2 batches_of(uint batch) {

@@ -7,7 +7,7 @@
 // n. So squares of 4 x 4 bytes are transposed on their way into shared memory, where both operands run along k.
 // Elements past the ends count as zero.
 //
-// Zero points are corrected afterwards, as in lib/bmm_finish.glsl. The sums of rows and columns that this needs come
+// Zero points are corrected afterwards, as in lib/bmm_matrices.glsl. The sums of rows and columns that this needs come
 // from the invocations' notes. An int32 holds the corrected sum if both zero points are in int8's range and k is at
 // most 33,025 (255 * 255 * k < 2^31): 32-bit arithmetic is exact then, since it is so modulo 2^32. Else the tile is
 // finished in 64 bits.
@@ -31,11 +31,11 @@ ${declare_words(input, 4)}
 ${declare_words(other)}
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
-$include "lib/wide.glsl"
-$include "lib/bmm_bytes.glsl"
+$include "lib/bmm_matrices.glsl" wide
+$include "lib/bmm_matrices.glsl" bytes
 $include "lib/bmm_matrices.glsl"
-$include "lib/bmm_finish.glsl"
-$include "lib/transposed_bytes.glsl"
+$include "lib/bmm_matrices.glsl" finish
+$include "lib/packed_tile.glsl" transposed
 
 // A vector is sixteen bytes along k.
 const uint kVectors = ${step} / 16u;

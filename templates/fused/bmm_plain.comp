@@ -20,10 +20,10 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
-$include "lib/wide.glsl"
-$include "lib/bmm_bytes.glsl"
+$include "lib/bmm_matrices.glsl" wide
+$include "lib/bmm_matrices.glsl" bytes
 $include "lib/bmm_matrices.glsl"
-$include "lib/bmm_finish.glsl"
+$include "lib/bmm_matrices.glsl" finish
 
 void main() {
   const uint element = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;

@@ -26,7 +26,7 @@ $include "lib/words.glsl"
 $include "lib/affine.glsl"
 $if modules == own
 $include "lib/float16.glsl"
-$include "lib/bmm_bytes.glsl"
+$include "lib/bmm_matrices.glsl" bytes
 
 // Reads elements of both operands as floats, for dtypes that are parameters of the module.
 float input_at(uint element, uint parameter) {
@@ -53,7 +53,7 @@ $else
 $end
 }
 $else
-$include "lib/fused_kinds.glsl"
+$include "lib/fused_elements.glsl" kinds
 
 // The same for dtypes that are problem fields: elements are cut out of words.
 ${declare_words(input)}

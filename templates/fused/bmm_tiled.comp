@@ -32,10 +32,10 @@ ${declare_words(other)}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
-$include "lib/wide.glsl"
-$include "lib/bmm_bytes.glsl"
+$include "lib/bmm_matrices.glsl" wide
+$include "lib/bmm_matrices.glsl" bytes
 $include "lib/bmm_matrices.glsl"
-$include "lib/bmm_finish.glsl"
+$include "lib/bmm_matrices.glsl" finish
 $include "lib/dot4.glsl"
 $include "lib/square_tile.glsl"
 $include "lib/tile_order.glsl"
@@ -95,7 +95,7 @@ void fetch(Matrices at, uint first_m, uint first_n, uint k) {
   }
 }
 
-$include "lib/transposed_bytes.glsl"
+$include "lib/packed_tile.glsl" transposed
 
 void stage_fetched() {
   [[unroll]] for (uint i = 0u; i < kInputs; ++i) {

@@ -39,8 +39,8 @@ $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/quantizer.glsl"
 $if modules == own
-$include "lib/fused_source.glsl"
-$include "lib/fused_result.glsl"
+$include "lib/fused_elements.glsl" source
+$include "lib/fused_elements.glsl" result
 $include "lib/affine.glsl"
 
 // Loads four elements of the inputs of fused_binary as floats, for dtypes that are parameters of the module.
@@ -67,8 +67,8 @@ $end
 $else
 // ---- the same functions for dtypes that are problem fields, with a few uniform branches -----------------------------
 
-$include "lib/fused_source.glsl"
-$include "lib/fused_kinds.glsl"
+$include "lib/fused_elements.glsl" source
+$include "lib/fused_elements.glsl" kinds
 $include "lib/affine.glsl"
 
 uint words_of_quad(uint kind) { return bytes_of(kind); }  // four elements, and four bytes a word

@@ -53,8 +53,8 @@ float operate(float x) {
 
 vec4 operate(vec4 x) { return vec4(operate(x.x), operate(x.y), operate(x.z), operate(x.w)); }
 
-$include "lib/fused_source.glsl"
-$include "lib/fused_result.glsl"
+$include "lib/fused_elements.glsl" source
+$include "lib/fused_elements.glsl" result
 
 $include "lib/affine.glsl"
 

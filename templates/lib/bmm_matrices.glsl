@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The offsets of the matrices of one batch, and of their scales and zero points; stores elements of the output. Along
-// m, n and k parameters have separate strides.
+// m, n and k parameters have separate strides. Products of integers read elements by the part `bytes`, and end with
+// `finish`.
 $include "lib/affine.glsl"
 $gives struct Matrices
 $gives Matrices matrices_of(uint batch)
@@ -69,3 +70,92 @@ $else
 $end
 }
 $end
+
+$part bytes
+// Reads elements of both operands as integers, with the same instructions for int8 and uint8. For uint8,
+// problem.input_flip or problem.other_flip is 0x80: with this bit flipped, a byte is signed, and 128 less than before.
+// The zero point is 128 less too, so their difference stays the same.
+$gives int input_integer(uint element)
+$gives int other_integer(uint element)
+
+${declare_bits(input)}
+${declare_bits(other)}
+
+int flipped(uint bits, uint flip) { return bitfieldExtract(int(bits ^ flip), 0, 8); }
+int input_integer(uint element) { return flipped(uint(input_bits[element]), problem.input_flip); }
+int other_integer(uint element) { return flipped(uint(other_bits[element]), problem.other_flip); }
+
+$part finish
+// The epilogue of integer matrix products. It computes an output from three sums over k: of the products of integers,
+// of the integers of `input`, and of those of `other`. docs/fused.md has the formula. It also shows that 64 bits are
+// enough.
+$include "lib/bmm_matrices.glsl"
+$include "lib/bmm_matrices.glsl" wide
+$include "lib/affine.glsl"
+$gives void finish(Matrices at, uint batch, uint m, uint n, uvec2 products, uvec2 inputs, uvec2 others)
+
+// Sum over k of (a - z) * (b - w) from the sums of a * b, of a and of b.
+uvec2 without_zero_points(uvec2 products, uvec2 inputs, uvec2 others, uvec2 z, uvec2 w) {
+  const uvec2 of_z = wide_multiply(z, wide_subtract(wide_multiply(uvec2(problem.k, 0u), w), others));
+  return wide_add(products, wide_subtract(of_z, wide_multiply(w, inputs)));
+}
+
+void finish(Matrices at, uint batch, uint m, uint n, uvec2 products, uvec2 inputs, uvec2 others) {
+  const uint input_parameter = input_parameter_of(at, m);
+  const uint other_parameter = other_parameter_of(at, n);
+  const int input_zero_point = zero_point_of(input_zero_point_data, problem.input_zero_points, input_parameter);
+  const int other_zero_point = zero_point_of(other_zero_point_data, problem.other_zero_points, other_parameter);
+  const uvec2 z = wide_subtract(widened(input_zero_point), uvec2(problem.input_flip, 0u));
+  const uvec2 w = wide_subtract(widened(other_zero_point), uvec2(problem.other_flip, 0u));
+  const float sum = wide_to_float(without_zero_points(products, inputs, others, z, w));
+  const float input_scale = flush_subnormal(input_scale_data[input_parameter]);
+  precise const float scale = input_scale * flush_subnormal(other_scale_data[other_parameter]);
+  precise const float y = sum * flush_product(scale);  // an integer: no product is below the scale
+  store_output((batch * problem.m + m) * problem.n + n, y, output_parameter_of(at, m, n));
+}
+
+$part wide
+// 64-bit integers as two 32-bit words, in two's complement: not every device has a type for them. Sums and products
+// keep the low 64 bits.
+$gives uvec2 widened(int x)
+$gives uvec2 wide_add(uvec2 a, uvec2 b)
+$gives uvec2 wide_subtract(uvec2 a, uvec2 b)
+$gives uvec2 wide_multiply(uvec2 a, uvec2 b)
+$gives float wide_to_float(uvec2 x)
+
+uvec2 widened(int x) { return uvec2(uint(x), x < 0 ? 0xffffffffu : 0u); }
+
+uvec2 wide_add(uvec2 a, uvec2 b) {
+  uint carry;
+  const uint low = uaddCarry(a.x, b.x, carry);
+  return uvec2(low, a.y + b.y + carry);
+}
+
+uvec2 wide_subtract(uvec2 a, uvec2 b) { return wide_add(a, wide_add(~b, uvec2(1u, 0u))); }
+
+uvec2 wide_multiply(uvec2 a, uvec2 b) {
+  uint high;
+  uint low;
+  umulExtended(a.x, b.x, high, low);
+  return uvec2(low, high + a.x * b.y + a.y * b.x);
+}
+
+// As f32, rounded half to even. For a magnitude past 32 bits, the upper 32 are kept, and a last bit that is 1 if any
+// other was lost: it is below the rounding bit, so it only breaks ties.
+float wide_to_float(uvec2 x) {
+  const bool is_negative = (x.y & 0x80000000u) != 0u;
+  const uvec2 magnitude = is_negative ? wide_subtract(uvec2(0u), x) : x;
+  const int shift = findMSB(magnitude.y) + 1;  // 0: it fits 32 bits
+  uint kept = magnitude.x;
+  float unit = 1.0;
+  if (shift == 32) {
+    kept = magnitude.y | uint(magnitude.x != 0u);
+    unit = 4294967296.0;
+  } else if (shift > 0) {
+    const uint lost = magnitude.x & ((1u << shift) - 1u);
+    kept = magnitude.y << (32 - shift) | magnitude.x >> shift | uint(lost != 0u);
+    unit = float(1u << shift);
+  }
+  precise const float rounded = float(kept >> 16) * 65536.0 + float(kept & 0xffffu);
+  return (is_negative ? -rounded : rounded) * unit;
+}

@@ -4,7 +4,7 @@
 // Quantizes floating-point values to int8 in any layout, by a quantized() of four values that is defined before this
 // file. An invocation computes a tile. If input and output pack different dimensions, the tile is transposed while it
 // is still floating-point, which costs nothing.
-$include "lib/packed_tile_store.glsl"
+$include "lib/packed_tile.glsl" store
 $needs quantized
 
 // Loads four floats of `input` from `at` on, neighbours along the packed dimension, which is width in a strided buffer.

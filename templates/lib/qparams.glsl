@@ -11,7 +11,8 @@
 //   both symmetric              zero_point = (quant_max + quant_min + 1) / 2, toward zero
 //
 // with scale raised to eps. The caller of the operator computes the values that depend on no data: the divisors and the
-// symmetric zero point. NaN in a block makes its scale NaN; a NaN or undefined min / scale counts as 0.
+// symmetric zero point. NaN in a block makes its scale NaN; a NaN or undefined min / scale counts as 0. The part
+// `extremes` is for kernels that look for these elements.
 $include "lib/float32.glsl"
 $gives struct Qparams
 $gives Qparams qparams_of(ivec2 extremes)
@@ -55,4 +56,21 @@ Qparams qparams_of(ivec2 extremes) {
   scale = is_nan(scale) ? uintBitsToFloat(kNan) : scale > problem.eps ? scale : problem.eps;  // -0 gives way to +0
   const float lowest = -uintBitsToFloat(uint(extremes.y));
   return Qparams(scale, is_asymmetric ? asymmetric_zero_point(lowest, scale) : problem.symmetric_zero_point);
+}
+
+$part extremes
+// The least and the greatest of some floats and 0, each as the bits of its absolute value (the least is 0 or
+// negative). x has the bits of the greatest, y those of the least. Bits of positive floats, as integers, have their
+// order. So max() of two ranges is the range of both sets together, exactly and in any order. The bits of NaN are above
+// those of infinity, so the range of a set with NaN has NaN.
+$gives ivec2 extremes_of(int bits, int sign_mask)
+$gives ivec2 joined(ivec4 positive, ivec4 negative)
+
+ivec2 extremes_of(int bits, int sign_mask) { return max(ivec2(bits, bits ^ sign_mask), ivec2(0)); }
+
+// Of four lanes that each kept both magnitudes.
+ivec2 joined(ivec4 positive, ivec4 negative) {
+  positive.xy = max(positive.xy, positive.zw);
+  negative.xy = max(negative.xy, negative.zw);
+  return ivec2(max(positive.x, positive.y), max(negative.x, negative.y));
 }

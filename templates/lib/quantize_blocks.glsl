@@ -11,7 +11,7 @@
 // that neighbours touch neighbouring memory.
 $include "lib/block_parameters.glsl"
 $include "lib/grid.glsl"
-$include "lib/quantized_lanes.glsl"
+$include "lib/quantizer.glsl" lanes
 $include "lib/words.glsl"
 $needs struct Block
 $needs quantize

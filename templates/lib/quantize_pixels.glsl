@@ -8,7 +8,7 @@
 // channels, with 0 after the last channel. store_word() stores a word.
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
-$include "lib/quotient_quantizer.glsl"
+$include "lib/quantizer.glsl" quotient
 $needs vec4 four_at(uint pixel, uint channel)
 $needs void store_word(uint index, uint word)
 $gives void quantize_pixels(uint pixels, uint channels, float scale, int zero_point)

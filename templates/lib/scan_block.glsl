@@ -6,7 +6,7 @@
 // of a dense input). Elements that are problem.step apart are found without divisions.
 //
 // Halves are compared as halves and widened once, at the end.
-$include "lib/extremes.glsl"
+$include "lib/qparams.glsl" extremes
 $include "lib/words.glsl"
 $gives ivec2 scan_block(uint block, uint begin, uint end, uint lane, uint team)
 

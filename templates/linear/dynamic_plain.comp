@@ -21,7 +21,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
-$include "lib/extremes.glsl"
+$include "lib/qparams.glsl" extremes
 $include "lib/qparams.glsl"
 $include "lib/team_max.glsl"
 $include "lib/real_elements.glsl" load

@@ -31,7 +31,7 @@ $else
 $end
 const uint kRowInvocations = ${group.workgroup};
 const uint kUnrolled = 8u;
-$include "lib/activation_vectors.glsl"
+$include "lib/activation_rows.glsl" vectors
 $include "lib/quantizer.glsl"
 $include "lib/qparams.glsl"
 $include "lib/real_elements.glsl" store

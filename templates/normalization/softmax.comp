@@ -25,7 +25,7 @@ $else
 #define EXPONENTIAL exponential
 $end
 $include "lib/workgroup_reduce.glsl"
-$include "lib/softmax_weights.glsl"
+$include "lib/softmax_vectors.glsl" weights
 
 $if reduce in (native, part, streamed)
 $include "lib/held_row.glsl"

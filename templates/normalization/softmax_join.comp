@@ -14,8 +14,8 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 $include "lib/float32.glsl"
-$include "lib/workgroup_by_subgroups.glsl"
-$include "lib/row_slices.glsl"
+$include "lib/workgroup_reduce.glsl" subgroups
+$include "lib/softmax_vectors.glsl" slices
 ${declare_vectors(partial)}
 
 float element_of(int key) { return intBitsToFloat(ordered(key)); }

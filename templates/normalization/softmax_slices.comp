@@ -12,8 +12,8 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 $include "lib/float32.glsl"
-$include "lib/workgroup_by_subgroups.glsl"
-$include "lib/row_slices.glsl"
+$include "lib/workgroup_reduce.glsl" subgroups
+$include "lib/softmax_vectors.glsl" slices
 
 void main() {
   if (workgroup_index() >= problem.rows * problem.slices) return;   // the same for all members

@@ -21,8 +21,8 @@ void main() {
 $else
 ${declare_blocks(input, across(input_layout, output_layout))}
 ${declare_blocks(output, across(output_layout, input_layout))}
-$include "lib/packed_tile_load.glsl"
-$include "lib/packed_tile_store.glsl"
+$include "lib/packed_tile.glsl" load
+$include "lib/packed_tile.glsl" store
 
 void main() {
   const uvec4 at = tile_of_invocation();

@@ -16,7 +16,7 @@ ${declare_blocks(input_3, across(input_layout, output_layout))}
 ${declare_blocks(input_4, across(input_layout, output_layout))}
 ${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/q8ta.glsl"
-$include "lib/packed_tile_store.glsl"
+$include "lib/packed_tile.glsl" store
 
 // The period that contains `at`, and the position in it. Only an axis of the batch has more than one.
 uvec2 along_axis(uvec4 at) { return problem.axis == 3u ? divided(at.w, 3u) : uvec2(0u, at[problem.axis]); }

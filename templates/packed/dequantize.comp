@@ -9,7 +9,7 @@ ${local_size(workgroup)}
 ${declare_problem()}
 ${declare_blocks(input, across(input_layout, output_layout))}
 ${declare(output)}
-$include "lib/packed_tile_load.glsl"
+$include "lib/packed_tile.glsl" load
 $include "lib/words.glsl"
 
 // Stores four floats to `output` from `at` on, neighbours along the packed dimension, which is width in a strided

@@ -11,7 +11,7 @@ ${declare_problem()}
 ${declare_blocks(input)}
 ${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/lookup.glsl"
-$include "lib/packed_tile_store.glsl"
+$include "lib/packed_tile.glsl" store
 
 uint shuffled(uvec4 at) {
   const uvec2 w = divided(at.x, 3u);

@@ -9,7 +9,7 @@ ${local_size(workgroup)}
 ${declare_problem()}
 ${declare(input)}
 ${declare_blocks(output, across(output_layout, input_layout))}
-$include "lib/packed_tile_store.glsl"
+$include "lib/packed_tile.glsl" store
 $include "lib/q8ta.glsl"
 
 uint quantized(vec4 x) { return quantized(x, problem.inverse_scale, problem.zero_point); }

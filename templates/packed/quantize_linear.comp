@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Quantizes floating-point values to int8 in any layout, per tensor, with the quotient by the scale. A product replaces
-// the quotient, except near a tie (lib/near_tie.glsl).
+// the quotient, except near a tie (lib/quantizer.glsl).
 #version 450
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require
@@ -10,9 +10,9 @@ ${local_size(workgroup)}
 ${declare_problem()}
 ${declare(input)}
 ${declare_blocks(output, across(output_layout, input_layout))}
-$include "lib/packed_tile_store.glsl"
+$include "lib/packed_tile.glsl" store
 $include "lib/q8ta.glsl"
-$include "lib/near_tie.glsl"
+$include "lib/quantizer.glsl" near_tie
 $include "lib/float32.glsl"
 
 // Clamped, so that nothing beyond the integers is near a half. NaN counts as 0.

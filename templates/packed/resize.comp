@@ -10,7 +10,7 @@ ${local_size(workgroup)}
 ${declare_problem()}
 ${declare_blocks(input)}
 ${declare_blocks(output, across(output_layout, input_layout))}
-$include "lib/packed_tile_store.glsl"
+$include "lib/packed_tile.glsl" store
 
 const uint kSourceDividers = 3u;
 $include "lib/resize_source.glsl"

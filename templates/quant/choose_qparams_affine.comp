@@ -22,7 +22,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/float32.glsl"
-$include "lib/extremes.glsl"
+$include "lib/qparams.glsl" extremes
 $include "lib/scan_block.glsl"
 $include "lib/qparams.glsl"
 $if reduce == subgroup

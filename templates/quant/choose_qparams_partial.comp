@@ -15,7 +15,7 @@ ${declare(partial)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
-$include "lib/extremes.glsl"
+$include "lib/qparams.glsl" extremes
 $include "lib/scan_block.glsl"
 $if reduce == subgroup
 #define TEAM_IS_WORKGROUP  // in lib/team_max.glsl

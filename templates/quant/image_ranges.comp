@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The range of up to four tensors of floats together (lib/extremes.glsl), in parts. Workgroup i strides over each
+// The range of up to four tensors of floats together (lib/qparams.glsl), in parts. Workgroup i strides over each
 // tensor, and writes the range of its elements to ranges[2 * i] and ranges[2 * i + 1]. A tensor that is left out has no
 // channels.
 #version 450
@@ -13,7 +13,7 @@ ${declare(input_4)}
 ${declare(ranges)}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/extremes.glsl"
+$include "lib/qparams.glsl" extremes
 $include "lib/team_max.glsl"
 
 const int kSignMask = -0x7fffffff - 1;

@@ -13,6 +13,6 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
-$include "lib/quotient_quantizer.glsl"
+$include "lib/quantizer.glsl" quotient
 $include "lib/block_parameters.glsl"
 $include "lib/quantize_blocks.glsl"

@@ -106,7 +106,7 @@ TEST_F(FusedTest, EverySpecialization) {
                 kEverythingAsAsked);
 }
 
-// Signed and not, each mixture with the functions of lib/fused_source.glsl.
+// Signed and not, each mixture with the functions of lib/fused_elements.glsl.
 TEST_F(FusedTest, BytesOfOneParameterEach) {
   const Shape shape{37}, one{};
   for (const DType a : {DType::i8, DType::u8}) {
@@ -367,8 +367,8 @@ TEST_F(FusedTest, SubnormalAlphaCountsAsZero) {
   }
 }
 
-// On either side of the limits of lib/fused_source.glsl: 2^-40 and 2^40, values that are no numbers, zero points out of
-// range. 37 elements end within a quad.
+// On either side of the limits of lib/fused_elements.glsl: 2^-40 and 2^40, values that are no numbers, zero points out
+// of range. 37 elements end within a quad.
 TEST_F(FusedTest, BytesOfExtremeScales) {
   const double tame[] = {0x1p-40, 0x1p40, -0.04, 1.0};
   const double wild[] = {0x1.fffffep-41, 0x1.000002p40, 1e-38, 1e-45, 0.0, kInfinity, kNan, 3e38};

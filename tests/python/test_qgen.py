@@ -542,7 +542,7 @@ class TestReload(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             shutil.copytree(ROOT / "templates", folder / "templates")
-            template = folder / "templates/lib/softmax_weights.glsl"
+            template = folder / "templates/lib/softmax_vectors.glsl"
             text = template.read_text()
             self.assertIn("difference >= -87.0", text)
             template.write_text(text.replace("difference >= -87.0", "difference >= -1.5"))
