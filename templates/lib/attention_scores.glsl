@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The keys that a query attends to, and their scores (docs/attention.md). For caches in blocks there is the part `paged`
-// too, and for int8 keys and values the part `scales`.
+// The keys that a query attends to, and their scores (docs/attention.md). For caches in blocks there is the part
+// `paged` too, and for int8 keys and values the part `scales`.
 $include "lib/float16.glsl"
 $include "lib/exponential.glsl"
 $gives KEY_AT

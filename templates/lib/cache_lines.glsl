@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Writes keys and values into int8 caches. The part `codes` quantizes their rows, and `main` is the main() of kernels that
-// do nothing else.
+// Writes keys and values into int8 caches. The part `codes` quantizes their rows, and `main` is the main() of kernels
+// that do nothing else.
 
 $part codes
 // Quantizes a row of an int8 cache (docs/movement.md). The invocations of a workgroup share the row.

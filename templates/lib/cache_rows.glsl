@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where the new rows of a sequence begin in its cache of keys and values: docs/movement.md. The parts `whole` and `blocks`
-// find rows of both kinds of caches. cache_write and cache_write_paged define move_of(), and end with the part `moves`.
+// Where the new rows of a sequence begin in its cache of keys and values: docs/movement.md. The parts `whole` and
+// `blocks` find rows of both kinds of caches. cache_write and cache_write_paged define move_of(), and end with the part
+// `moves`.
 $gives uint first_row(uint batch)
 $gives struct CacheRow
 $gives const uint kNowhere

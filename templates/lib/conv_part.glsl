@@ -3,8 +3,8 @@
 //
 // The part of a convolution that a workgroup computes as one matrix product: a group of channels, and in a transposed
 // convolution a phase. A phase is every stride-th pixel of the output. All its pixels read the same taps, and its
-// neighbours read neighbours. So it is a forward convolution of stride 1 with the taps first, first + step, ... The part
-// `weight_sum` of this file adds up the weights that the product reads.
+// neighbours read neighbours. So it is a forward convolution of stride 1 with the taps first, first + step, ... The
+// part `weight_sum` of this file adds up the weights that the product reads.
 //
 //   products()              of all groups and phases
 //   begin_part(index)       sets `part`

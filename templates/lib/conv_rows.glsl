@@ -10,8 +10,8 @@
 //   row_unit(i, is_read)      a unit of fetch i's row, as kUnitWords words; any where it is not to be read
 //   next_step()               goes on to the unit of the next step
 //
-// What a unit is, and how it is read, are the parts `vectors` and `words` for int8, with `weight`, and `halves` for f16,
-// with `pixels`. A tap has at least one unit. lib/conv_part.glsl or `pixels` gives which pixels there are.
+// What a unit is, and how it is read, are the parts `vectors` and `words` for int8, with `weight`, and `halves` for
+// f16, with `pixels`. A tap has at least one unit. lib/conv_part.glsl or `pixels` gives which pixels there are.
 $needs void begin_tap(uint unit)  // the tap of this invocation's first unit, where the workgroup's first is `unit`
 $needs ivec2 input_origin(uvec2 pixel)
 $needs const uint kFetches
@@ -202,8 +202,9 @@ $end
 }
 
 $part halves
-// Units that are eight f16 channels of a pixel; neighbouring channels are one plane apart in memory. Taps are whole loads,
-// as in lib/weight_rows.glsl. Elements outside the image count as zero, and so do channels that only fill up a tap.
+// Units that are eight f16 channels of a pixel; neighbouring channels are one plane apart in memory. Taps are whole
+// loads, as in lib/weight_rows.glsl. Elements outside the image count as zero, and so do channels that only fill up a
+// tap.
 $include "lib/conv_rows.glsl" pixels
 $include "lib/conv_input.glsl" bounds
 $include "lib/conv_rows.glsl"

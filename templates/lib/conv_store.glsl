@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The epilogue of int8 convolutions. Of a tile it is the part `tile`, and `place` finds a pixel of the output. Otherwise it
-// goes by four neighbouring channels of a pixel:
+// The epilogue of int8 convolutions. Of a tile it is the part `tile`, and `place` finds a pixel of the output.
+// Otherwise it goes by four neighbouring channels of a pixel:
 //
 //   store_pixel(uvec4(width, height, channel, image), sums, columns_at(channel));     // channel is a multiple of four
 //

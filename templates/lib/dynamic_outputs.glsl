@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Outputs of convolutions whose input has its scale and its zero point in tensors. They come from exact sums of products,
-// which lack the correction of the part `columns`. `at` is (width, height, channel, image).
+// Outputs of convolutions whose input has its scale and its zero point in tensors. They come from exact sums of
+// products, which lack the correction of the part `columns`. `at` is (width, height, channel, image).
 $include "lib/linear_outputs.glsl" activate
 $include "lib/dynamic_outputs.glsl" columns
 $include "lib/float32.glsl"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Loads and stores four elements of the operands of fused_binary and fused_unary, as floats. The part `kinds` is for modules
-// in which dtypes are problem fields.
+// Loads and stores four elements of the operands of fused_binary and fused_unary, as floats. The part `kinds` is for
+// modules in which dtypes are problem fields.
 
 $part source
 // Loads four elements of an operand as floats. Integers are dequantized as in lib/affine.glsl, with fewer instructions

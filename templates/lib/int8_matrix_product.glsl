@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A tile of outputs on cooperative matrices of int8, from its rows of x and w (lib/matrix_tile.glsl). Values outside x
-// and w, or from vector `end` on, count as zero. Kernels with a loop over k of their own include the part `matrices` alone.
+// and w, or from vector `end` on, count as zero. Kernels with a loop over k of their own include the part `matrices`
+// alone.
 $needs bool is_output(uint row, uint column) { return row < problem.m && column < problem.n; }  // of a matrix [m, n]
 $needs const uint kVectors
 $needs void load_columns(uint first) {}  // what the outputs of a column have in common: lib/linear_outputs.glsl

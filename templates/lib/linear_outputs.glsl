@@ -217,8 +217,8 @@ float activate(float y) {
 }
 
 $part tile_columns
-// The values that the columns of a tile need, loaded once by the whole workgroup before the last matrices are multiplied:
-// at the end of a tile nothing waits for memory.
+// The values that the columns of a tile need, loaded once by the whole workgroup before the last matrices are
+// multiplied: at the end of a tile nothing waits for memory.
 //
 //   load_columns(first)            of the tile whose first column is `first`
 //   put_columns()                  before a barrier

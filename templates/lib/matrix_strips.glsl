@@ -88,7 +88,8 @@ void store_sums(uvec2 corner, uint row_offset) {
 }
 
 $part column_scales
-// The struct Columns of `plain` for weights with one scale per column. The sums of a column are multiplied by its scale.
+// The struct Columns of `plain` for weights with one scale per column. The sums of a column are multiplied by its
+// scale.
 $gives struct Columns
 $gives Columns tile_columns_at(uint column)
 

@@ -124,7 +124,8 @@ uvec3 tile_of_workgroup() {
 }
 
 $part halves
-// Multiplies the matrices of f16 in shared memory, one k step at a time. `corner`: of this subgroup's outputs in the tile.
+// Multiplies the matrices of f16 in shared memory, one k step at a time. `corner`: of this subgroup's outputs in the
+// tile.
 $include "lib/matrix_tile.glsl"
 // LOAD_COLUMNS(w, k, word, column): loads a matrix of w, the k-th of the step, at word `word` of its rows, from column
 // `column` of the tile on.

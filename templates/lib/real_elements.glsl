@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Loads elements of the floating-point operands `input` and `other` as f32, and stores f32 as elements of `output`. Halves
-// come and go as their bits, which no device needs f16 arithmetic for.
+// Loads elements of the floating-point operands `input` and `other` as f32, and stores f32 as elements of `output`.
+// Halves come and go as their bits, which no device needs f16 arithmetic for.
 
 $part load
 $include "lib/float16.glsl"

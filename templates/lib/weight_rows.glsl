@@ -142,8 +142,8 @@ uint group_of_load(uint load) {
 }
 
 $part halves
-// Converts weights of eight or four bits exactly to f16. 0x6400 is the f16 number 1024. With an integer u below 1024 in its
-// mantissa, it is the f16 number 1024 + u. A subtraction removes 1024 again.
+// Converts weights of eight or four bits exactly to f16. 0x6400 is the f16 number 1024. With an integer u below 1024 in
+// its mantissa, it is the f16 number 1024 + u. A subtraction removes 1024 again.
 $include "lib/weight_rows.glsl"
 $gives uvec4 q8_halves(uvec4 load, uint i)
 $gives uint byte_halves(uint bytes)
