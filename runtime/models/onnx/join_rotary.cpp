@@ -106,6 +106,7 @@ class RotaryJoiner {
     if (!node || !node->domain.empty() || node->inputs.empty()) return std::nullopt;
     if (node->op == "Concat" && node->inputs.size() == 2 && node->inputs[0] == node->inputs[1])
       return is_along_last(*node, value) ? std::optional(node->inputs[0]) : std::nullopt;
+    if (node->op == "Transpose") return half_of_turned(*node);
     constexpr std::string_view kOfOne[] = {"Cast", "Cos", "Identity", "Sin"};
     const bool is_scaled = (node->op == "Mul" || node->op == "Div") && node->inputs.size() == 2;
     const size_t of = is_scaled && rewriter_.number(node->inputs[0]) ? 1 : 0;
@@ -119,6 +120,18 @@ class RotaryJoiner {
     std::vector<std::string> inputs = copy.inputs;
     inputs[of] = *half;
     return rewriter_.add(copy.op, std::move(inputs), copy.attributes, copy.name);
+  }
+  // Halves that were joined along the axis that is the last one afterwards.
+  std::optional<std::string> half_of_turned(const Node& turned) {
+    const Node* joint = rewriter_.writer(turned.inputs[0], "Concat", 2);
+    const auto shapes = rewriter_.shapes(turned.inputs[0]);
+    if (!joint || joint->inputs.size() != 2 || joint->inputs[0] != joint->inputs[1] || shapes.empty())
+      return std::nullopt;
+    const auto rank = std::ssize(shapes.front());
+    const std::vector<int64_t> order = permutation_of(turned, shapes.front().size());
+    const int64_t axis = joint->integer("axis", 0);
+    if (order.empty() || order.back() != (axis < 0 ? axis + rank : axis)) return std::nullopt;
+    return rewriter_.add("Transpose", {joint->inputs[0]}, turned.attributes, turned.name);
   }
   // Some models cut a table to the number of tokens. No position is behind that, so the whole one does as well. Older
   // ones store it as [1, 1, Q, D].

@@ -7,6 +7,7 @@
 // tests/moved_from_types.py fails if a class of the public headers is missing here.
 #include <gmock/gmock.h>
 #include <unistd.h>
+#include <vulkan/vulkan.h>
 
 #include <filesystem>
 #include <type_traits>

@@ -127,6 +127,12 @@ TEST(Evaluate, TrianglesSumsAndScatters) {
             "one of its indices is 2, in a dimension of 2");
   EXPECT_EQ(evaluated("ScatterND", {matrix, longs({1, 1}, {0}), longs({3}, {7, 8, 9})}),
             "its updates are [3], and must be [1, 3]");
+  EXPECT_EQ(evaluated("GatherND", {matrix, longs({2, 1, 2}, {0, 1, -1, -1})}), "int64 [2, 1] 2, 6");
+  EXPECT_EQ(evaluated("GatherND", {matrix, longs({2, 1}, {1, 0})}), "int64 [2, 3] 4, 5, 6, 1, 2, 3");
+  EXPECT_EQ(evaluated("GatherND", {matrix, longs({0, 2}, {})}), "int64 [0] ");
+  EXPECT_EQ(evaluated("GatherND", {matrix, longs({1, 2}, {0, 3})}), "one of its indices is 3, in a dimension of 3");
+  EXPECT_EQ(evaluated("GatherND", {matrix, longs({1, 3}, {0, 0, 0})}), "its indices have too many coordinates");
+  EXPECT_EQ(evaluated("GatherND", {matrix, longs({}, {0})}), "its indices have too many coordinates");
   EXPECT_EQ(evaluated("IsNaN", {reals({2}, {1, NAN})}), "bool [2] 0, 1");
 }
 

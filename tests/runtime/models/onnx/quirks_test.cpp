@@ -296,6 +296,31 @@ TEST(Quirks, TwoUnknownSidesThatChangeTheirPlacesAreRefused) {
               "node 'Reshape_4' (Reshape): [?, ?, 4] is reshaped to [?, ?, 4], which has two unknown dimensions");
 }
 
+// As PyTorch's exporters write expand(-1, 4): each dimension is compared with -1, and a dimension is never negative.
+TEST(Quirks, DimensionsAreNotMinusOne) {
+  const auto shape_of_model = [](std::string_view op) {
+    ModelBuilder m;
+    const std::string x = m.input("x", {-1, 4, 2}), shape = m.node("Shape", {x});
+    const auto side = [&](int64_t i) { return m.node("Gather", {shape, m.list({i})}); };
+    const std::string batch = op.empty() ? side(0) : m.node(std::string(op), {side(0), m.list({3})});
+    const std::string wanted = m.node("Concat", {batch, m.list({-1}), m.list({2})}, {{"axis", int64_t{0}}});
+    const std::string chosen =
+        m.node("Where", {m.node("Equal", {wanted, m.list({-1, -1, -1})}), m.list({1, 4, 1}), wanted});
+    m.output(m.node("Reshape", {m.node("Relu", {x}), chosen}));
+    return imported_operators(m);
+  };
+  EXPECT_EQ(shape_of_model(""), "fused_relu");
+  // A difference can be -1.
+  EXPECT_THAT(shape_of_model("Sub"), ::testing::HasSubstr("an input is computed of unknown dimensions"));
+}
+
+TEST(Quirks, AConcatOfOneValueIsNoConcat) {
+  ModelBuilder m;
+  const std::string one = m.node("Concat", {m.input("x", {2, 4})}, {{"axis", int64_t{1}}});
+  m.output(m.node("Relu", {one}));
+  EXPECT_EQ(imported_operators(m), "fused_relu");
+}
+
 TEST(Quirks, OpsetTenAndMicrosoftsOwn) {
   ModelBuilder m(10);
   const std::string x = m.input("x", {-1, 4});
