@@ -169,6 +169,23 @@ Evaluated function(const Node& node, Inputs inputs) {
   return std::optional(std::move(result));
 }
 
+// Of integers; a bound that is left out bounds nothing.
+Evaluated clip(const Node& node, Inputs inputs) {
+  const Tensor& x = *inputs[0];
+  const auto bound = [&](size_t i) { return i < inputs.size() ? inputs[i] : nullptr; };
+  for (size_t i = 1; i < 3; ++i) {
+    if (bound(i) && (bound(i)->size() != 1 || bound(i)->type != x.type)) return std::optional<Tensor>();
+  }
+  Tensor result = made(node, x.type, x.shape);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    int64_t value = x.integer(i);
+    if (bound(1)) value = std::max(value, bound(1)->integer(0));
+    if (bound(2)) value = std::min(value, bound(2)->integer(0));
+    set_integer(result, i, value);
+  }
+  return std::optional(std::move(result));
+}
+
 struct Binary {
   std::string_view op;
   double (*of_reals)(double, double);
@@ -498,6 +515,38 @@ Evaluated cumulative_sum(const Node& node, const Tensor& x, int64_t said_axis) {
   return std::optional(std::move(result));
 }
 
+// By mean and variance of each channel, or by those that are given. Exporters write weights that are standardized so.
+Evaluated batch_normalization(const Node& node, Inputs inputs) {
+  const Tensor& x = *inputs[0];
+  const bool trains = node.integer("training_mode", 0) != 0;
+  if (inputs.size() < 5 || !is_real(x.type) || x.shape.size() < 2) return std::optional<Tensor>();
+  const int64_t channels = x.shape[1], inner = element_count({x.shape.begin() + 2, x.shape.end()});
+  for (size_t i = 1; i < 5; ++i) {
+    if (!inputs[i] || inputs[i]->shape != Shape{channels} || !is_real(inputs[i]->type)) return std::optional<Tensor>();
+  }
+  const auto channel_of = [&](int64_t i) { return static_cast<size_t>(i / std::max<int64_t>(inner, 1) % channels); };
+  std::vector<double> means(static_cast<size_t>(channels)), variances(means.size());
+  if (trains) {
+    const double count = static_cast<double>(x.size()) / static_cast<double>(std::max<int64_t>(channels, 1));
+    for (int64_t i = 0; i < x.size(); ++i) means[channel_of(i)] += real_at(x, i) / count;
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const double distance = real_at(x, i) - means[channel_of(i)];
+      variances[channel_of(i)] += distance * distance / count;
+    }
+  } else {
+    for (int64_t c = 0; c < channels; ++c) means[static_cast<size_t>(c)] = real_at(*inputs[3], c);
+    for (int64_t c = 0; c < channels; ++c) variances[static_cast<size_t>(c)] = real_at(*inputs[4], c);
+  }
+  Tensor result = made(node, x.type, x.shape);
+  const double epsilon = double{node.real("epsilon", 1e-5f)};
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const size_t c = channel_of(i);
+    const double scale = real_at(*inputs[1], static_cast<int64_t>(c)) / std::sqrt(variances[c] + epsilon);
+    set_real(result, i, (real_at(x, i) - means[c]) * scale + real_at(*inputs[2], static_cast<int64_t>(c)));
+  }
+  return std::optional(std::move(result));
+}
+
 // The data with rows of it replaced: the last dimension of the indices says which.
 Evaluated scatter_nd(const Node& node, const Tensor& x, const Tensor& indices, const Tensor& updates) {
   if (node.word("reduction", "none") != "none" || updates.type != x.type) return std::optional<Tensor>();
@@ -619,8 +668,21 @@ const Row* row_of(const Row (&rows)[N], std::string_view op) {
   return found == std::end(rows) ? nullptr : &*found;
 }
 
-constexpr std::string_view kOthers[] = {"Cast",  "Concat", "ConstantOfShape", "CumSum", "Expand", "Gather", "GatherND",
-                                        "IsNaN", "Range",  "ScatterND",       "Size",   "Slice",  "Tile",   "Trilu",
+constexpr std::string_view kOthers[] = {"BatchNormalization",
+                                        "Cast",
+                                        "Concat",
+                                        "ConstantOfShape",
+                                        "CumSum",
+                                        "Expand",
+                                        "Gather",
+                                        "GatherND",
+                                        "IsNaN",
+                                        "Range",
+                                        "ScatterND",
+                                        "Size",
+                                        "Slice",
+                                        "Tile",
+                                        "Trilu",
                                         "Where"};
 constexpr std::string_view kOfSeveral[] = {"Max", "Min", "Sum"};
 
@@ -663,6 +725,8 @@ Evaluated evaluate(const Node& node, Inputs inputs, int64_t opset, int64_t most)
   if (node.op == "CumSum" && has_two && inputs[1]->size() == 1) return cumulative_sum(node, x, inputs[1]->integer(0));
   if (node.op == "ScatterND" && has_all && inputs.size() == 3) return scatter_nd(node, x, *inputs[1], *inputs[2]);
   if (node.op == "IsNaN") return is_nan(node, x);
+  if (node.op == "BatchNormalization") return batch_normalization(node, inputs);
+  if (node.op == "Clip" && !is_real(x.type)) return clip(node, inputs);
   if (is_function(node.op)) return function(node, inputs);
   return std::optional<Tensor>();
 }

@@ -136,5 +136,21 @@ TEST(Evaluate, TrianglesSumsAndScatters) {
   EXPECT_EQ(evaluated("IsNaN", {reals({2}, {1, NAN})}), "bool [2] 0, 1");
 }
 
+TEST(Evaluate, ClipsOfIntegers) {
+  const TensorPtr x = longs({4}, {-9, 0, 3, 1LL << 40});
+  EXPECT_EQ(evaluated("Clip", {x, longs({}, {-2}), longs({}, {3})}), "int64 [4] -2, 0, 3, 3");
+  EXPECT_EQ(evaluated("Clip", {x, longs({}, {1})}), "int64 [4] 1, 1, 3, 1099511627776");
+  EXPECT_EQ(evaluated("Clip", {x, longs({}, {5}), longs({}, {2})}), "int64 [4] 2, 2, 2, 2");  // the upper bound wins
+}
+
+// Exporters standardize weights by the mean and the variance of each channel.
+TEST(Evaluate, NormalizationsOfConstants) {
+  const TensorPtr x = reals({1, 2, 2}, {1, 3, 5, 7}), ones = reals({2}, {1, 2}), zeros = reals({2}, {0, 10});
+  const std::vector<TensorPtr> inputs = {x, ones, zeros, reals({2}, {1, 5}), reals({2}, {4, 1})};
+  EXPECT_EQ(evaluated("BatchNormalization", inputs, {{"training_mode", int64_t{1}}, {"epsilon", 0.0f}}),
+            "float32 [1, 2, 2] -1, 1, 8, 12");
+  EXPECT_EQ(evaluated("BatchNormalization", inputs, {{"epsilon", 0.0f}}), "float32 [1, 2, 2] 0, 1, 10, 14");
+}
+
 }  // namespace
 }  // namespace qgen::onnx::testing
