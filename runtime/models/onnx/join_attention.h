@@ -32,8 +32,10 @@ Done join_attention(Model& model, std::span<const StateNames> states, std::vecto
 void join_rotary(Rewriter& rewriter, bool reads_positions);
 // Values that are positions of the new tokens become the input kPositions.
 void read_positions(Rewriter& rewriter);
-// Gemm between two Reshapes that flatten rows and part them again: a MatMul and an Add, which need no known sizes. And an
-// Expand before a MatMul that broadcasts the same. The number of batches is read from the tokens, and not from a cache.
+// Layers between two Reshapes that flatten rows and part them again need no known sides without these.
+void keep_rows(Rewriter& rewriter);
+// The same, and an Expand before a MatMul that broadcasts the same. The number of batches is read from the tokens, and not
+// from a cache.
 void keep_sides(Rewriter& rewriter);
 
 // A sum and the normalization of it: SkipLayerNormalization and SkipSimplifiedLayerNormalization.

@@ -122,45 +122,6 @@ class PositionReader {
   bool is_read_ = false;
 };
 
-bool has_unknown_rows(const std::vector<Shape>& shapes) {
-  // Of two dimensions before the last one, which no Reshape keeps.
-  return shapes.size() > 1 && shapes.front().size() == 3 && shapes[0][0] != shapes[2][0] &&
-         shapes[0][1] != shapes[2][1];
-}
-
-// x [B, S, K] as [B * S, K], a Gemm, and [B, S, N] again.
-void keep_sides_of_gemm(Rewriter& rewriter, Node& parting) {
-  if (parting.op != "Reshape" || !parting.domain.empty() || parting.inputs.size() < 2) return;
-  const Node* gemm = rewriter.writer(parting.inputs[0], "Gemm", 2);
-  if (!gemm || !rewriter.only_reader(parting.inputs[0])) return;
-  const Node* flattening = rewriter.writer(gemm->inputs[0], "Reshape", 2);
-  if (!flattening) return;
-  const auto before = rewriter.shapes(flattening->inputs[0]), after = rewriter.shapes(parting.outputs[0]);
-  const auto flat = rewriter.shapes(parting.inputs[0]);
-  const bool is_plain = gemm->integer("transA", 0) == 0 && gemm->real("alpha", 1) == 1 && gemm->real("beta", 1) == 1;
-  if (!is_plain || flat.empty() || after.empty() || !has_unknown_rows(before)) return;
-  for (size_t i = 0; i < before.size(); ++i) {
-    Shape expected = before[i];
-    expected.back() = flat[i].back();
-    if (after[i] != expected || flat[i][0] != before[i][0] * before[i][1]) return;
-  }
-  if (gemm->has_input(2)) {
-    const auto bias = rewriter.shapes(gemm->inputs[2]);
-    if (bias.empty() || bias.front().size() > 1) return;
-  }
-  std::string weight = gemm->inputs[1];
-  if (gemm->integer("transB", 0) != 0)
-    weight = rewriter.add("Transpose", {weight}, {{"perm", std::vector<int64_t>{1, 0}}});
-  const std::string x = flattening->inputs[0], result = parting.outputs[0], name = gemm->name;
-  const std::vector<std::string> bias(gemm->inputs.begin() + 2, gemm->inputs.end());
-  if (bias.empty()) {
-    rewriter.replace(result, {.name = name, .op = "MatMul", .inputs = {x, weight}, .outputs = {result}});
-    return;
-  }
-  const std::string product = rewriter.add("MatMul", {x, weight}, {}, name);
-  rewriter.replace(result, {.name = name + " bias", .op = "Add", .inputs = {product, bias[0]}, .outputs = {result}});
-}
-
 // The Expand that makes the value, perhaps before Casts; these are given in their order backwards.
 const Node* expand_of(Rewriter& rewriter, const std::string& value, std::vector<const Node*>& casts) {
   constexpr size_t kMostCasts = 4;
@@ -222,8 +183,8 @@ void keep_sides_of_cache(Rewriter& rewriter, Node& node) {
 void read_positions(Rewriter& rewriter) { PositionReader(rewriter).run(); }
 
 void keep_sides(Rewriter& rewriter) {
+  keep_rows(rewriter);
   for (Node* node : rewriter.nodes()) {
-    keep_sides_of_gemm(rewriter, *node);
     keep_sides_of_product(rewriter, *node);
     keep_sides_of_cache(rewriter, *node);
   }
