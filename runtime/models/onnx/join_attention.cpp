@@ -462,11 +462,31 @@ class AttentionJoiner {
     return std::ranges::all_of(scores, [](const Shape& shape) { return shape.back() == shape[shape.size() - 2]; });
   }
 
+  // A mask before nodes that only repeat it, such as rows of an encoder's mask for each query: attention broadcasts it.
+  // Element-wise nodes after the repetition are computed before it.
+  std::string narrowed(const std::string& value, int depth = 0) {
+    constexpr int kMostNodes = 16;
+    const auto found = narrowed_.find(value);
+    if (found != narrowed_.end()) return found->second;
+    const Node* node = rewriter_.writer(value);
+    if (!node || !node->domain.empty() || depth > kMostNodes) return value;
+    if (node->op == "Expand" && node->inputs.size() == 2) return narrowed(node->inputs[0], depth + 1);
+    constexpr std::string_view kElementWise[] = {"Add",  "And", "Cast", "Div", "Equal", "Greater", "Identity",
+                                                 "Less", "Mul", "Neg",  "Not", "Or",    "Sub",     "Where"};
+    if (std::ranges::find(kElementWise, node->op) == std::end(kElementWise)) return value;
+    const Node copy = *node;
+    std::vector<std::string> inputs;
+    for (const std::string& input : copy.inputs) inputs.push_back(narrowed(input, depth + 1));
+    std::string result = inputs == copy.inputs ? value : rewriter_.add(copy.op, inputs, copy.attributes, copy.name);
+    narrowed_.emplace(value, result);
+    return result;
+  }
+
   // A sum of masks, of reals.
   std::string sum_of(const std::vector<Mask>& masks) {
     std::string sum;
     for (const Mask& mask : masks) {
-      std::string value = mask.value;
+      std::string value = narrowed(mask.value);
       if (mask.kind != Mask::Kind::added) {
         const TensorPtr fill = rewriter_.trials().front().value(mask.fill);
         const std::string none = rewriter_.add_constant(
@@ -668,6 +688,7 @@ class AttentionJoiner {
   size_t joined_ = 0, states_joined_ = 0;
   std::set<std::string> written_;  // caches of keys that a layer writes
   std::map<std::tuple<Mask::Kind, std::string>, Effect> effects_;
+  std::map<std::string, std::string> narrowed_;
   std::map<std::pair<std::string, std::vector<int64_t>>, std::string> turned_;
   std::map<std::string, std::vector<Shape>> shapes_;  // of values that are new
 };

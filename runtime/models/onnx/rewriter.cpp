@@ -57,7 +57,9 @@ Done Rewriter::refresh(bool knows_positions) {
   for (const ValueInfo& output : graph.outputs) outputs_.insert(output.name);
   sizes_.assign(std::begin(kSizes), std::end(kSizes));
   for (size_t i = 0; i < sizes_.size(); ++i) {
-    const auto [shapes, values] = inputs_of(sizes_[i], static_cast<int64_t>(i));
+    // Only the number of cached tokens differs between the first two: depends_on_past().
+    const auto of_others = static_cast<int64_t>(std::max<size_t>(i, 1)) - 1;
+    const auto [shapes, values] = inputs_of(sizes_[i], of_others);
     trials_.emplace_back(*model_, order_, shapes, values);
     sizes_[i] = size_of(sizes_[i]);
   }

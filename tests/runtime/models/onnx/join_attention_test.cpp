@@ -178,6 +178,22 @@ TEST(JoinAttention, Masks) {
       "fused_add attention");
 }
 
+// Attention broadcasts a mask, so nothing repeats it.
+TEST(JoinAttention, RepeatedMasks) {
+  const auto repeated = [](const Shape& from, const std::string& op) {
+    return [=](Form& f) {
+      const std::string mask = f.m.input("mask", from), other = f.m.input("other", {kBatches, 1, 1, kKeys});
+      const std::string wide = f.m.node("Expand", {mask, f.m.list({kBatches, 1, kRows, kKeys})});
+      f.end(f.softmax(f.m.node("Add", {f.scores(), f.m.node(op, {f.m.node("Neg", {wide}), other})})));
+    };
+  };
+  for (const Shape& from : {Shape{kBatches, 1, 1, kKeys}, Shape{kRows, 1}, Shape{kKeys}, Shape{}}) {
+    SCOPED_TRACE(to_text(from));
+    EXPECT_THAT(becomes(repeated(from, "Add")), AllOf(HasSubstr("attention"), Not(HasSubstr("expand"))));
+    EXPECT_THAT(becomes(repeated(from, "Max")), HasSubstr("attention"));
+  }
+}
+
 TEST(JoinAttention, CausalMasksAreNoOperand) {
   const auto causal = [](int64_t diagonal) {
     return [=](Form& f) {
