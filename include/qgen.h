@@ -314,7 +314,13 @@ QGEN_API qgen_code qgen_generator_load_paged(qgen_device* device, const char* pa
                                              int64_t block_size, int64_t blocks, qgen_generator** generator,
                                              qgen_error** error);
 QGEN_API void qgen_generator_free(qgen_generator* generator);
-QGEN_API int64_t qgen_generator_vocabulary(const qgen_generator* generator); /* how many tokens there are */
+/* How many tokens there are; 0: it is known after qgen_generator_set_inputs(). */
+QGEN_API int64_t qgen_generator_vocabulary(const qgen_generator* generator);
+/* All inputs that are no tokens, mask, positions or caches, as arrays: such as an encoder's result. They stay on the
+   device until they are set anew, also for later calls of qgen_generator_start() and qgen_generator_generate(). What the
+   model computes of them alone is computed now, once. Forgets all tokens. Their first side is the number of sequences. */
+QGEN_API qgen_code qgen_generator_set_inputs(qgen_generator* generator, const qgen_argument* inputs, size_t count,
+                                             qgen_error** error);
 /* Forgets all tokens; the next ones are of so many sequences. */
 QGEN_API qgen_code qgen_generator_start(qgen_generator* generator, size_t sequences, qgen_error** error);
 /* Runs the model on further tokens: counts[i] of sequence i, one sequence after the other. Only in the first call after

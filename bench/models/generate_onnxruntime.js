@@ -7,7 +7,9 @@
 //
 //   npm install --ignore-scripts onnxruntime-node
 //   bench/models/generate_onnxruntime.js model.onnx --tokens 1,2,3 [--tokens 4,5] [--max 16] [--prompt-rows N]
+//       [--input NAME=FILE.npy]
 //
+// --input is as of `qgen-model generate`, of float32, float16 or int64.
 // Prints a line of tokens for each sequence; on standard error the rates, and the least distance between the two
 // largest logits that decided a token. Shorter prompts are padded at their end. The model has the inputs and outputs of
 // make_language_model.py. Attention sees all keys of earlier runs, which are passed on as tensors.
@@ -20,6 +22,16 @@ try {
 }
 
 const integers = (values, dims) => new ort.Tensor('int64', BigInt64Array.from(values, BigInt), dims);
+
+const elements = {'<f4': ['float32', Float32Array], '<f2': ['float16', Uint16Array], '<i8': ['int64', BigInt64Array]};
+function readNpy(file) {
+  const bytes = require('fs').readFileSync(file), wide = bytes[6] > 1;
+  const begin = wide ? 12 : 10, end = begin + (wide ? bytes.readUInt32LE(8) : bytes.readUInt16LE(8));
+  const header = bytes.toString('latin1', begin, end), kind = elements[/'descr': '([^']*)'/.exec(header)[1]];
+  if (!kind || /'fortran_order': True/.test(header)) throw new Error(`${file}: float32, float16 or int64, row-major`);
+  const dims = /'shape': \(([^)]*)\)/.exec(header)[1].split(',').filter((side) => side.trim()).map(Number);
+  return new ort.Tensor(kind[0], new kind[1](new Uint8Array(bytes.subarray(end)).buffer), dims);
+}
 
 function halfToFloat(bits) {
   const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
@@ -44,15 +56,16 @@ function largest(logits, from, count) {
 }
 
 class Model {
-  constructor(session) {
+  constructor(session, others) {
     this.session = session;
+    this.others = others;
     this.past = {};
     this.margin = Infinity;
   }
 
   emptyPast(batch) {
     for (const input of this.session.inputMetadata) {
-      if (!input.name.startsWith('past')) continue;
+      if (!input.name.startsWith('past') || input.name in this.others) continue;
       const dims = [batch, input.shape[1], 0, input.shape[3]];
       this.past[input.name] = new ort.Tensor(input.type, input.type === 'float16' ? new Uint16Array(0) : new Float32Array(0), dims);
     }
@@ -69,6 +82,7 @@ class Model {
       attention_mask: integers(mask, [batch, total]),
       position_ids: integers(positions, [batch, rows]),
       ...this.past,
+      ...this.others,
     };
     const names = Object.keys(given).filter((name) => this.session.inputNames.includes(name));
     const results = await this.session.run(Object.fromEntries(names.map((name) => [name, given[name]])));
@@ -82,9 +96,9 @@ class Model {
   }
 }
 
-async function generate(file, prompts, max, promptRows, threads) {
+async function generate(file, prompts, max, promptRows, threads, others) {
   const session = await ort.InferenceSession.create(file, {logSeverityLevel: 3, intraOpNumThreads: threads});
-  const model = new Model(session), said = prompts.map(() => []);
+  const model = new Model(session, others), said = prompts.map(() => []);
   model.emptyPast(prompts.length);
   const longest = Math.max(...prompts.map((list) => list.length)), rows = promptRows || longest;
   const lengths = prompts.map(() => 0);
@@ -117,12 +131,16 @@ const args = process.argv.slice(2), prompts = [];
 const valueOf = (flag) => (args.includes(flag) ? args.splice(args.indexOf(flag), 2)[1] : undefined);
 for (let text = valueOf('--tokens'); text; text = valueOf('--tokens')) prompts.push(text.split(',').map(Number));
 const max = Number(valueOf('--max') ?? 64), rows = Number(valueOf('--prompt-rows') ?? 0);
-const threads = Number(valueOf('--threads') ?? 0);
+const threads = Number(valueOf('--threads') ?? 0), others = {};
+for (let text = valueOf('--input'); text; text = valueOf('--input')) {
+  const equals = text.indexOf('=');
+  others[text.slice(0, equals)] = readNpy(text.slice(equals + 1));
+}
 if (args.length !== 1 || prompts.length === 0) {
-  console.error('usage: generate_onnxruntime.js MODEL --tokens 1,2,3 [--max N] [--prompt-rows N] [--threads N]');
+  console.error('usage: generate_onnxruntime.js MODEL --tokens 1,2,3 [--max N] [--prompt-rows N] [--threads N] [--input NAME=FILE]');
   process.exit(2);
 }
-generate(args[0], prompts, max, rows, threads).catch((error) => {
+generate(args[0], prompts, max, rows, threads, others).catch((error) => {
   console.error(`generate_onnxruntime.js: ${error.message}`);
   process.exit(1);
 });

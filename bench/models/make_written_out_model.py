@@ -12,8 +12,10 @@ The nodes are those that PyTorch's exporters write.
               no input of positions
     gpt2      learned positions, LayerNormalization, Gemm, a mask that is a part of a table
     whisper   the decoder of speech recognition: attention to itself, and to keys and values of an encoder
+    encoded   the same, and the keys and values are computed of the encoder's result, with a mask of its rows
 
-The inputs are those of docs/language_models.md. `whisper` also has past_key_values.N.encoder.key and .value.
+The inputs are those of docs/language_models.md. `whisper` also has past_key_values.N.encoder.key and .value, and
+`encoded` has encoder_hidden_states and encoder_attention_mask.
 """
 import argparse
 import pathlib
@@ -318,13 +320,23 @@ class Whisper(Decoder):
         scaled = self.Mul(self.product(x, self.width, self.width), self.number(self.head**-0.5))
         return self.heads_first(scaled, self.heads)
 
-    def build(self):
-        self.begin()
-        self.caches(".decoder")
+    def inputs_of_encoder(self):
         for i in range(self.options.layers):
             for part in ("key", "value"):
                 self.input(f"past_key_values.{i}.encoder.{part}", self.type,
                            ["batch_size", self.heads, "encoder_sequence_length", self.head])
+
+    def of_encoder(self, i):
+        """Keys and values of a layer."""
+        return f"past_key_values.{i}.encoder.key", f"past_key_values.{i}.encoder.value"
+
+    def mask_of_encoder(self, scores, rows):
+        return scores
+
+    def build(self):
+        self.begin()
+        self.caches(".decoder")
+        self.inputs_of_encoder()
         table = self.table()
         x = self.Gather(table, "input_ids")
         past, rows = self.past_length(".decoder"), self.side("input_ids", 1)
@@ -345,9 +357,9 @@ class Whisper(Decoder):
             attended = self.rows_first(self.MatMul(self.Softmax(scores, axis=-1), v))
             x = self.Add(x, self.product(attended, self.width, self.width))
             q = self.query(self.layer_norm(x))
-            turned = self.Transpose(f"past_key_values.{i}.encoder.key", perm=[0, 1, 3, 2])
-            weights = self.Softmax(self.MatMul(q, turned), axis=-1)
-            attended = self.rows_first(self.MatMul(weights, f"past_key_values.{i}.encoder.value"))
+            k, v = self.of_encoder(i)
+            scores = self.mask_of_encoder(self.MatMul(q, self.Transpose(k, perm=[0, 1, 3, 2])), rows)
+            attended = self.rows_first(self.MatMul(self.Softmax(scores, axis=-1), v))
             x = self.Add(x, self.product(attended, self.width, self.width))
             wide = self.product(self.layer_norm(x), self.width, 2 * self.width)
             root = self.Div(wide, self.number(np.sqrt(2)))
@@ -356,7 +368,31 @@ class Whisper(Decoder):
         self.end(self.layer_norm(x))
 
 
-FORMS = {"llama": Llama, "sdpa": Sdpa, "gpt2": Gpt2, "whisper": Whisper}
+class Encoded(Whisper):
+    encoder_mask = None
+
+    def inputs_of_encoder(self):
+        self.input("encoder_attention_mask", TensorProto.INT64, ["batch_size", "encoder_sequence_length"])
+        self.input("encoder_hidden_states", self.type, ["batch_size", "encoder_sequence_length", self.width])
+
+    def of_encoder(self, i):
+        k = self.product("encoder_hidden_states", self.width, self.width, False)
+        v = self.product("encoder_hidden_states", self.width, self.width)
+        return self.heads_first(k, self.heads), self.heads_first(v, self.heads)
+
+    def mask_of_encoder(self, scores, rows):
+        self.encoder_mask = self.encoder_mask or self.expanded_mask(rows)
+        return self.Add(scores, self.encoder_mask)
+
+    def expanded_mask(self, rows):
+        """_expand_mask of transformers."""
+        mask = "encoder_attention_mask"
+        wide = self.Expand(self.Unsqueeze(mask, [1, 2]), self.list(self.side(mask, 0), 1, rows, self.side(mask, 1)))
+        inverted = self.Sub(self.number(1), self.Cast(wide, to=self.type))
+        return self.Where(self.Cast(inverted, to=TensorProto.BOOL), self.number(self.lowest), inverted)
+
+
+FORMS = {"llama": Llama, "sdpa": Sdpa, "gpt2": Gpt2, "whisper": Whisper, "encoded": Encoded}
 
 
 def main():

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from ctypes import Array, byref, c_int32, c_size_t, c_void_p
-from typing import TYPE_CHECKING, Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Collection, Iterator, Mapping, Sequence
 
-from ._device import Device, opened
+from ._device import Device, _Given, opened
 from ._errors import InvalidArgument
 from ._handle import Handle
 from ._library import ON_TOKEN, Generation, lib, path_bytes
@@ -55,6 +55,12 @@ class Generator(Handle):
         """How many tokens there are."""
         return int(lib.generator_vocabulary(self))
 
+    def set_inputs(self, inputs: Mapping[str, Any]) -> None:
+        """All inputs by name that are no tokens, mask, positions or caches, such as an encoder's result. They stay on the
+        device until they are set anew. Forgets all tokens. Their first side is the number of sequences."""
+        given = _Given(inputs)
+        lib.generator_set_inputs(self, given.rows, given.count)
+
     def start(self, sequences: int = 1) -> None:
         """Forgets all tokens; the next ones are of so many sequences."""
         lib.generator_start(self, sequences)
@@ -78,11 +84,14 @@ class Generator(Handle):
 
     def generate(self, prompts: Sequence[Sequence[int]], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
                  temperature: float = 1.0, seed: int = 0,
-                 on_token: Callable[[int, int], object] | None = None) -> list[list[int]]:
+                 on_token: Callable[[int, int], object] | None = None,
+                 inputs: Mapping[str, Any] | None = None) -> list[list[int]]:
         """The new tokens of each sequence: at most `max_tokens`, up to a token of `end`. The most likely tokens with a
         `top_k` of 1, else tokens drawn as by next(). `on_token(sequence, token)` gets each token when it is there; if it
-        returns False, the sequence ends. It must not use the generator."""
+        returns False, the sequence ends. It must not use the generator. `inputs`: as of set_inputs(), which may have been
+        called before."""
         if max_tokens < 1: raise InvalidArgument(f"max_tokens is {max_tokens}", "1 at least")
+        if inputs is not None: self.set_inputs(inputs)
         raised: list[BaseException] = []
 
         def called(_: object, sequence: int, token: int) -> int:
@@ -102,8 +111,9 @@ class Generator(Handle):
         return [list(said[i * max_tokens:i * max_tokens + lengths[i]]) for i in range(count)]
 
     def stream(self, prompt: Sequence[int], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
-               temperature: float = 1.0, seed: int = 0) -> Iterator[int]:
+               temperature: float = 1.0, seed: int = 0, inputs: Mapping[str, Any] | None = None) -> Iterator[int]:
         """The new tokens of one sequence, each when it is there."""
+        if inputs is not None: self.set_inputs(inputs)
         self.start()
         self.feed([prompt])
         for i in range(max_tokens):

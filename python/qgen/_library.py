@@ -97,6 +97,7 @@ _CAN_FAIL: dict[str, list[Any]] = {
     "model_save": [c_void_p, c_char_p],
     "generator_load": [c_void_p, c_char_p, c_int64, c_int, POINTER(c_void_p)],
     "generator_load_paged": [c_void_p, c_char_p, c_int64, c_int, c_int64, c_int64, POINTER(c_void_p)],
+    "generator_set_inputs": [c_void_p, POINTER(Argument), c_size_t],
     "generator_start": [c_void_p, c_size_t],
     "generator_feed": [c_void_p, POINTER(c_int32), POINTER(c_size_t), c_size_t],
     "generator_end": [c_void_p, c_size_t],

@@ -107,6 +107,16 @@ int64_t qgen_generator_vocabulary(const qgen_generator* generator) {
   return generator ? generator->generator->vocabulary() : 0;
 }
 
+qgen_code qgen_generator_set_inputs(qgen_generator* generator, const qgen_argument* inputs, size_t count,
+                                    qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!generator) return is_null("generator");
+    const auto arrays = arrays_of(inputs, count);
+    if (!arrays) return arrays.error();
+    return generator->generator->set_inputs(*arrays);
+  });
+}
+
 qgen_code qgen_generator_start(qgen_generator* generator, size_t sequences, qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!generator) return is_null("generator");

@@ -119,6 +119,8 @@ Expected<Inputs> inputs_of(const qgen_argument* given, size_t count) {
   return inputs;
 }
 
+}  // namespace
+
 Expected<Tensors> arrays_of(const qgen_argument* given, size_t count) {
   auto inputs = inputs_of(given, count);
   if (!inputs) return inputs.error();
@@ -129,6 +131,8 @@ Expected<Tensors> arrays_of(const qgen_argument* given, size_t count) {
   }
   return std::move(inputs->arrays);
 }
+
+namespace {
 
 Expected<graph::LentTensors> lent(const qgen_argument* given, size_t count) {
   auto inputs = inputs_of(given, count);

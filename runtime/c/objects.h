@@ -127,6 +127,8 @@ Expected<DType> dtype_of(const char* name);
 Expected<Shape> shape_of(size_t rank, const int64_t* sides);
 // With its data, if it has any.
 Expected<HostTensor> host_tensor(const qgen_array* array);
+// By name. Errors: no arrays, but tensors; one name twice.
+Expected<Tensors> arrays_of(const qgen_argument* given, size_t count);
 std::unique_ptr<qgen_tensor> tensor_of(std::shared_ptr<OnDevice> on, DeviceTensor tensor);
 std::unique_ptr<qgen_tensor> tensor_of(std::shared_ptr<OnDevice> on, HostTensor tensor);
 Expected<const DeviceTensor*> on_device(const qgen_tensor* tensor);

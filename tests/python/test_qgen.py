@@ -234,6 +234,7 @@ class TestModel(unittest.TestCase):
 
 
 class TestGenerator(unittest.TestCase):
+    ENCODED = ROOT / "tests/runtime/models/graph/language_models/encoded.onnx"
     FILE = ROOT / "tests/runtime/models/graph/language_models/int4.onnx"
     PROMPTS = [[1, 2, 3, 4, 5], [7, 8]]
     TOKENS = [[13, 19, 65, 58, 23, 76], [40, 50, 59, 21, 22, 80]]  # as in generator_test.cpp
@@ -247,6 +248,22 @@ class TestGenerator(unittest.TestCase):
         self.assertEqual(list(generator.stream(self.PROMPTS[0], end=[65])), self.TOKENS[0][:3])
         drawn = list(generator.stream(self.PROMPTS[0], max_tokens=6, top_k=8, temperature=2, seed=7))
         self.assertEqual(generator.generate(self.PROMPTS[:1], 6, top_k=8, temperature=2, seed=7), [drawn])
+
+    def test_inputs_that_stay(self):
+        generator = qgen.Generator(self.ENCODED, capacity=10)
+        states = (2 * np.sin(0.37 * np.arange(112))).astype(np.float32).reshape(1, 7, 16)
+        inputs = {"encoder_hidden_states": states, "encoder_attention_mask": np.ones((1, 7), np.int32)}
+        expected = [32, 46, 46, 27, 32, 46]  # as in generator_test.cpp
+        with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate([[1, 2, 3]], max_tokens=6)
+        self.assertEqual(caught.exception.message, "input 'encoder_attention_mask' is not set")
+        self.assertEqual(generator.generate([[1, 2, 3]], max_tokens=6, inputs=inputs), [expected])
+        self.assertEqual(generator.generate([[1, 2, 3]], max_tokens=6), [expected])
+        masked = {**inputs, "encoder_attention_mask": np.array([[1, 1, 1, 1, 1, 0, 0]], np.int32)}
+        self.assertEqual(list(generator.stream([1, 2, 3], max_tokens=6, inputs=masked)), [22, 32, 46, 32, 11, 32])
+        generator.set_inputs(inputs)
+        self.assertEqual(list(generator.stream([1, 2, 3], max_tokens=6)), expected)
+        with self.assertRaises(qgen.InvalidArgument) as caught: generator.set_inputs({"encoder_hidden_states": states})
+        self.assertEqual(caught.exception.message, "input 'encoder_attention_mask' is missing")
 
     def test_tokens_while_they_come(self):
         generator, heard = qgen.Generator(self.FILE, capacity=10), []

@@ -5,6 +5,9 @@
 // logits (picked_rows.h), and the largest logit is found on the device. A run is one submission: the tokens and
 // positions are copied to the device, and the most likely tokens back.
 //
+// What the model computes only of inputs that stay the same, such as keys and values of an encoder's result, is another
+// model (given_inputs.h). It runs once, and its outputs are inputs of the rest, in the same memory.
+//
 // generate() submits the run of the next token before it waits for the present one, so the device computes while the
 // host prints. That run gets its token on the device. If the sequences end first, it was for nothing; it has written to
 // rows of the cache that no later run reads.
@@ -19,7 +22,9 @@
 #include <limits>
 #include <tuple>
 
+#include "common/nearest.h"
 #include "common/stopwatch.h"
+#include "runtime/models/graph/given_inputs.h"
 #include "runtime/models/graph/picked_rows.h"
 #include "vocabulary/integer.h"
 
@@ -54,12 +59,23 @@ int64_t most_keys(const GeneratorOptions& options) {
                                  : options.capacity;
 }
 
-InputShapes shapes_of_inputs(const Graph& graph, const GeneratorOptions& options, int64_t sequences, int64_t rows) {
+// Of one that each run gets.
+bool is_of_runs(const Graph& graph, const LanguageNames& names, ValueId id) {
+  const std::string& name = graph.values[id].name;
+  return graph.is_state_input(id) || name == names.tokens || name == names.mask || name == names.positions ||
+         name == names.last || name == kBlockTable || name == kRows;
+}
+
+// `given`: of the inputs that are not of runs.
+InputShapes shapes_of_inputs(const Graph& graph, const GeneratorOptions& options, int64_t sequences, int64_t rows,
+                             const InputShapes& given) {
   const LanguageNames& names = options.names;
   InputShapes shapes;
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[id];
-    if (graph.is_state_input(id)) {
+    if (!is_of_runs(graph, names, id)) {
+      if (const auto shape = given.find(input.name); shape != given.end()) shapes.insert(*shape);
+    } else if (graph.is_state_input(id)) {
       Shape shape = input.shape;
       if (shape.size() == 4) std::tie(shape[0], shape[2]) = sides_of_cache(options, sequences);
       shapes.emplace(input.name, std::move(shape));
@@ -81,14 +97,51 @@ Done check_names(const Graph& graph, const LanguageNames& names) {
   if (!input_named(graph, names.tokens)) return refused(fmt::format("the model has no input '{}'", names.tokens));
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[id];
-    const bool is_known = input.name == names.tokens || input.name == names.mask || input.name == names.positions ||
-                          input.name == names.last;
-    if (!is_known && !graph.is_state_input(id))
-      return refused(fmt::format("input '{}' is neither tokens, mask nor positions, and no state", input.name));
-    if (is_known && input.dtype != DType::i32)
+    const bool is_of_integers = is_of_runs(graph, names, id) && !graph.is_state_input(id);
+    if (is_of_integers && input.dtype != DType::i32)
       return refused(fmt::format("input '{}' is {}, and must be of integers", input.name, name(input.dtype)));
   }
   return std::monostate{};
+}
+
+// The others, as set_inputs() needs them. One that no node reads is not needed, and leaves the graph.
+std::map<std::string, TensorDesc> take_needed_inputs(Graph& graph, const LanguageNames& names) {
+  std::map<std::string, TensorDesc> needed;
+  std::erase_if(graph.inputs, [&](ValueId id) {
+    if (is_of_runs(graph, names, id)) return false;
+    const auto reads = [&](const Node& node) { return std::ranges::count(node.inputs, id, &Port::value) > 0; };
+    if (std::ranges::none_of(graph.nodes, reads)) return std::ranges::count(graph.outputs, id, &Named::value) == 0;
+    const Value& input = graph.values[id];
+    needed.emplace(input.name, TensorDesc{input.dtype, input.shape});
+    return false;
+  });
+  return needed;
+}
+
+// Whether the first side is the number of sequences.
+bool is_of_sequences(const TensorDesc& input) { return input.shape.size() > 1 && input.shape.front() == kAnySide; }
+
+// Where it does not matter how long the inputs are.
+InputShapes some_shapes(const std::map<std::string, TensorDesc>& inputs) {
+  constexpr int64_t kSome = 8;
+  InputShapes shapes;
+  for (const auto& [name, desc] : inputs) {
+    Shape& shape = shapes[name] = desc.shape;
+    if (is_of_sequences(desc)) shape.front() = 1;
+    std::ranges::replace(shape, kAnySide, kSome);
+  }
+  return shapes;
+}
+
+int64_t sequences_of(const std::map<std::string, TensorDesc>& inputs, const InputShapes& shapes) {
+  for (const auto& [name, desc] : inputs) {
+    if (is_of_sequences(desc)) return shapes.at(name).front();
+  }
+  return 1;
+}
+
+bool fits(const Shape& shape, const Shape& needed) {
+  return std::ranges::equal(shape, needed, [](int64_t a, int64_t b) { return b == kAnySide || a == b; });
 }
 
 // Whether the model has angles, or learned rows, for all positions. Behind a table there are none.
@@ -154,25 +207,151 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
   if (Done known = check_names(graph, options.names); !known) return known.error();
   if (Done sound = check_blocks(options.blocks); !sound) return sound.error();
   if (Done changed = change_caches(graph, options.cache); !changed) return changed.error();
-  const auto logits = std::ranges::find(graph.outputs, options.names.logits, &Named::name);
-  if (logits == graph.outputs.end()) return refused(fmt::format("the model has no output '{}'", options.names.logits));
-  const auto inferred = infer(graph, operators, shapes_of_inputs(graph, options, 1, 1));
-  if (!inferred) return inferred.error();
-  if (Done known = check_positions(graph, *inferred, options); !known) return known.error();
+  if (std::ranges::count(graph.outputs, options.names.logits, &Named::name) == 0)
+    return refused(fmt::format("the model has no output '{}'", options.names.logits));
+  std::unique_ptr<Generator> made(new Generator(options));
+  made->context_ = &context;
+  made->operators_ = operators;
+  made->needed_ = take_needed_inputs(graph, options.names);
+  const Done completed = made->complete(graph, some_shapes(made->needed_));
+  if (completed) return made;
+  if (made->needed_.empty()) return completed.error();
+  made->incomplete_.emplace(std::move(graph));
+  return made;
+}
+
+Done Generator::complete(const Graph& whole, const InputShapes& given) {
+  Graph graph = whole;
+  const int64_t sequences = sequences_of(needed_, given);
+  const auto before = infer(graph, operators_, shapes_of_inputs(graph, options_, sequences, 1, given));
+  if (!before) return before.error();
+  if (Done known = check_positions(graph, *before, options_); !known) return known;
+  const auto logits = std::ranges::find(graph.outputs, options_.names.logits, &Named::name);
   const ValueId value = logits->value;
-  const Shape& shape = inferred->values[value].shape;
+  const Shape& shape = before->values[value].shape;
   if (shape.size() != 3)
-    return refused(fmt::format("output '{}' is {}, and must be [batch, tokens, vocabulary]", options.names.logits,
+    return refused(fmt::format("output '{}' is {}, and must be [batch, tokens, vocabulary]", options_.names.logits,
                                to_text(shape)));
   graph.outputs.erase(logits);
   const int64_t vocabulary = shape.back();
-  add_head(graph, *inferred, value);
-  std::unique_ptr<Generator> made(new Generator(options, vocabulary));
-  made->context_ = &context;
-  made->operators_ = operators;
-  made->model_.emplace(Model::create(context, operators, std::move(graph), {.on_progress = options.on_progress}));
-  return made;
+  add_head(graph, *before, value);
+  const ModelOptions how{.on_progress = options_.on_progress};
+  if (needed_.empty()) {
+    model_.emplace(Model::create(*context_, operators_, std::move(graph), how));
+  } else {
+    const auto inferred = infer(graph, operators_, shapes_of_inputs(graph, options_, sequences, 1, given));
+    if (!inferred) return inferred.error();
+    std::vector<ValueId> inputs;
+    for (const ValueId id : graph.inputs) {
+      if (!is_of_runs(graph, options_.names, id)) inputs.push_back(id);
+    }
+    Divided parts = divided(graph, *inferred, inputs);
+    if (!parts.once.nodes.empty()) once_.emplace(Model::create(*context_, operators_, std::move(parts.once), how));
+    model_.emplace(Model::create(*context_, operators_, std::move(parts.rest), how));
+  }
+  vocabulary_ = vocabulary;
+  return std::monostate{};
 }
+
+// ---- inputs that stay -----------------------------------------------------------------------------------------------
+
+Done Generator::check_inputs(const Tensors& inputs) const {
+  for (const auto& [name, desc] : needed_) {
+    if (!inputs.contains(name)) return refused(fmt::format("input '{}' is missing", name));
+  }
+  for (const auto& [name, tensor] : inputs) {
+    const auto needed = needed_.find(name);
+    if (needed == needed_.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [known, desc] : needed_) names.push_back(known);
+      return refused(fmt::format("the model needs no input '{}' that stays the same for all tokens", name),
+                     hint_among(name, names));
+    }
+    if (Done whole = check_host_tensor(tensor, fmt::format("input '{}'", name)); !whole) return whole;
+    if (tensor.dtype != needed->second.dtype)
+      return refused(fmt::format("input '{}' is {}, and must be {}", name, qgen::name(tensor.dtype),
+                                 qgen::name(needed->second.dtype)));
+    if (!fits(tensor.shape, needed->second.shape))
+      return refused(fmt::format("input '{}' is {}, and must be {}", name, to_text(tensor.shape),
+                                 sides_text(needed->second.shape)));
+    if (element_count(tensor.shape) == 0)
+      return refused(fmt::format("input '{}' is {}, and has no elements", name, to_text(tensor.shape)));
+  }
+  return std::monostate{};
+}
+
+Done Generator::set_inputs(const Tensors& inputs) {
+  set_.clear();
+  kept_.clear();
+  start(0);
+  if (Done sound = check_inputs(inputs); !sound) return sound;
+  if (incomplete_) {
+    if (Done completed = complete(*incomplete_, shapes_of(inputs)); !completed) return completed;
+    incomplete_.reset();
+  }
+  auto kept = compute_once(inputs);
+  if (!kept) return kept.error();
+  kept_ = *std::move(kept);
+  set_ = shapes_of(inputs);
+  return std::monostate{};
+}
+
+Expected<LentTensors> Generator::compute_once(const Tensors& inputs) {
+  LentTensors kept;
+  Prepared* prepared = nullptr;
+  if (once_) {
+    InputShapes shapes;
+    for (const ValueId id : once_->graph().inputs) {
+      const std::string& name = once_->graph().values[id].name;
+      shapes.emplace(name, inputs.at(name).shape);
+    }
+    const auto ready = once_->prepare(shapes);
+    if (!ready) return ready.error();
+    prepared = *ready;
+    for (const auto& [name, shape] : shapes) {
+      if (Done written = context_->executor.write(*prepared->input(name), inputs.at(name)); !written)
+        return written.error();
+    }
+    if (Done ran = prepared->replay(); !ran) return ran.error();
+  }
+  for (const ValueId id : model_->graph().kept) {
+    const std::string& name = model_->graph().values[id].name;
+    const auto input = inputs.find(name);
+    const auto tensor =
+        input == inputs.end() ? Expected<const DeviceTensor*>(prepared->output(name)) : uploaded(name, input->second);
+    if (!tensor) return tensor.error();
+    kept.emplace(name, *tensor);
+  }
+  return kept;
+}
+
+// Where one of this shape lies already, it is written anew.
+Expected<const DeviceTensor*> Generator::uploaded(const std::string& name, const HostTensor& tensor) {
+  const auto known = uploaded_.find(name);
+  if (known != uploaded_.end() && known->second.shape() == tensor.shape) {
+    if (Done written = context_->executor.write(known->second, tensor); !written) return written.error();
+    return &known->second;
+  }
+  auto made = context_->executor.upload(tensor, Storage::buffer);
+  if (!made) return made.error();
+  return &uploaded_.insert_or_assign(name, *std::move(made)).first->second;
+}
+
+Done Generator::check_are_set() const {
+  for (const auto& [name, desc] : needed_) {
+    const auto set = set_.find(name);
+    if (set == set_.end())
+      return refused(fmt::format("input '{}' is not set", name), "it is set once, before the tokens");
+    const auto sequences = std::ssize(lengths_);
+    if (is_of_sequences(desc) && set->second.front() != sequences)
+      return refused(fmt::format("input '{}' is {}, and there {} {} sequence{}", name, to_text(set->second),
+                                 sequences == 1 ? "is" : "are", sequences, sequences == 1 ? "" : "s"),
+                     "its first dimension is the number of sequences");
+  }
+  return std::monostate{};
+}
+
+// ---- tokens ---------------------------------------------------------------------------------------------------------
 
 void Generator::start(size_t sequences) {
   lengths_.assign(sequences, 0);
@@ -191,15 +370,21 @@ Done Generator::end(size_t sequence) {
 }
 
 InputShapes Generator::shapes_for(size_t sequences, size_t rows) const {
-  return shapes_of_inputs(model_->graph(), options_, static_cast<int64_t>(sequences), static_cast<int64_t>(rows));
+  InputShapes kept;
+  for (const auto& [name, tensor] : kept_) kept.emplace(name, tensor->shape());
+  return shapes_of_inputs(model_->graph(), options_, static_cast<int64_t>(sequences), static_cast<int64_t>(rows), kept);
 }
 
-Expected<Prepared*> Generator::prepare(size_t rows) { return model_->prepare(shapes_for(lengths_.size(), rows)); }
+Expected<Prepared*> Generator::prepare(size_t rows) {
+  if (Done set = check_are_set(); !set) return set.error();
+  return model_->prepare(shapes_for(lengths_.size(), rows), nullptr, kept_);
+}
 
 Done Generator::check(const TokenLists& tokens) const {
   if (tokens.empty() || tokens.size() != lengths_.size())
     return refused(
         fmt::format("there are tokens of {} sequences, and {} were started", tokens.size(), lengths_.size()));
+  if (Done set = check_are_set(); !set) return set;
   const bool is_first = std::ranges::all_of(lengths_, [](int64_t length) { return length == 0; });
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i].empty()) return refused(fmt::format("sequence {} has no token", i));

@@ -17,6 +17,10 @@
 // every length, so the second and all later tokens need no preparing. Paged caches consist of blocks, which sequences get
 // as they grow; with fewer blocks than the capacity of all sequences, the caches take less memory. A sequence that has ended gives its
 // blocks to the others.
+//
+// The other inputs of a model are given before its tokens, and stay on the device. So a decoder reads an encoder's result:
+//
+//   (*generator)->set_inputs({{"encoder_hidden_states", states}});
 #pragma once
 
 #include <map>
@@ -70,14 +74,23 @@ class Generator {
  public:
   // `context` and `operators` must outlive it. Errors: an input or output that is no language model's, logits of another
   // rank than 3, no states, a capacity past the model's rotary tables, states that cannot be `cache`, a size of blocks
-  // that is no power of two.
+  // that is no power of two. Of a model with inputs for set_inputs(), some of these may be found there.
   static Expected<std::unique_ptr<Generator>> create(Context& context, OperatorEntries operators, Graph graph,
                                                      const GeneratorOptions& options);
 
+  // All inputs that are no tokens, mask, positions or states. They are uploaded once, and stay until they are set anew,
+  // also for later calls of start() and generate(). What the model computes of them alone is computed now, once. Forgets
+  // all tokens: start() or generate() follows. Errors: an input that is missing, unknown, or of another dtype or shape,
+  // one without elements, and those of the device. Then no inputs are set.
+  Done set_inputs(const Tensors& inputs);
+  // Those that set_inputs() needs, by name; sides of kAnySide are open.
+  using InputDescs = std::map<std::string, TensorDesc>;
+  const InputDescs& needed_inputs() const { return needed_; }
   // Forgets all tokens; the next ones are of so many sequences.
   void start(size_t sequences);
   // Runs the model on further tokens of each sequence. Errors: no sequences, other numbers of tokens than one each, a
-  // token below 0 or outside of the vocabulary, a full cache, too few blocks, and the errors of the device.
+  // token below 0 or outside of the vocabulary, a full cache, too few blocks, inputs that are not set or are of another
+  // number of sequences, and the errors of the device.
   Done feed(const TokenLists& tokens);
   // The sequence gives the blocks of its caches back, for the other ones. Runs compute no tokens of it any more, although
   // feed() still wants one. Without paged caches, nothing happens. Error: there is no such sequence.
@@ -100,16 +113,24 @@ class Generator {
   Done write_last_inputs(size_t rows);
 
   int64_t capacity() const { return options_.capacity; }
+  // 0: it is known after set_inputs().
   int64_t vocabulary() const { return vocabulary_; }
   const std::vector<int64_t>& lengths() const { return lengths_; }  // of each sequence, in tokens
-  uint64_t state_bytes() const { return model_->state_bytes(); }
-  const Model& model() const { return *model_; }
+  uint64_t state_bytes() const { return model_ ? model_->state_bytes() : 0; }
+  const Model& model() const { return *model_; }  // after prepare(); without what is computed once
 
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
 
  private:
-  Generator(GeneratorOptions options, int64_t vocabulary) : options_(std::move(options)), vocabulary_(vocabulary) {}
+  explicit Generator(GeneratorOptions options) : options_(std::move(options)) {}
+  // Makes the models, with inputs of these shapes.
+  Done complete(const Graph& graph, const InputShapes& given);
+  Done check_inputs(const Tensors& inputs) const;
+  // Of what was set; gives where the rest of the model finds it.
+  Expected<LentTensors> compute_once(const Tensors& inputs);
+  Expected<const DeviceTensor*> uploaded(const std::string& name, const HostTensor& tensor);
+  Done check_are_set() const;
   InputShapes shapes_for(size_t sequences, size_t rows) const;
   Done check(const TokenLists& tokens) const;
   using Inputs = std::vector<std::pair<std::string_view, HostTensor>>;
@@ -129,7 +150,13 @@ class Generator {
   OperatorEntries operators_;
   GeneratorOptions options_;
   int64_t vocabulary_ = 0;
-  std::optional<Model> model_;
+  std::optional<Graph> incomplete_;  // until set_inputs() says its inputs' shapes
+  std::optional<Model> once_;        // what is computed of the inputs that are set, if there is something
+  std::optional<Model> model_;       // the rest
+  InputDescs needed_;
+  std::map<std::string, DeviceTensor> uploaded_;  // inputs that the rest reads
+  LentTensors kept_;                              // inputs of the rest: these, and what was computed
+  InputShapes set_;                               // shapes; empty: none are set
   std::vector<int64_t> lengths_;
   std::optional<BlockPool> pool_;  // of paged caches
   uint32_t draws_ = 0;             // of tokens, since start()

@@ -59,6 +59,13 @@ void Graph::add_output(std::string name, ValueId value) { outputs.push_back({std
 
 bool Graph::is_state_input(ValueId value) const { return std::ranges::count(states, value, &State::input) > 0; }
 bool Graph::is_state_output(ValueId value) const { return std::ranges::count(states, value, &State::output) > 0; }
+bool Graph::is_kept(ValueId value) const { return std::ranges::count(kept, value) > 0; }
+
+std::string sides_text(const Shape& shape) {
+  std::vector<std::string> sides;
+  for (const int64_t side : shape) sides.push_back(side == kAnySide ? "any" : fmt::format("{}", side));
+  return fmt::format("[{}]", fmt::join(sides, ", "));
+}
 
 // ---- inferring ------------------------------------------------------------------------------------------------------
 
@@ -171,13 +178,6 @@ class Inference {
       if (Done known = know(id, {value.dtype, *std::move(shape)}); !known) return known;
     }
     return std::monostate{};
-  }
-
-  // "[any, 3, 256, 384]"
-  static std::string sides_text(const Shape& shape) {
-    std::vector<std::string> sides;
-    for (const int64_t side : shape) sides.push_back(side == kAnySide ? "any" : fmt::format("{}", side));
-    return fmt::format("[{}]", fmt::join(sides, ", "));
   }
 
   static Expected<Shape> bound_shape(const Value& input, const Shape* given) {

@@ -82,6 +82,8 @@ struct Graph {
   std::vector<ValueId> inputs;
   std::vector<Named> outputs;  // a value may be several
   std::vector<State> states = {};
+  // Inputs that the caller keeps on the device (PrepareOptions::kept). No run writes them.
+  std::vector<ValueId> kept = {};
 
   ValueId add_input(std::string name, DType dtype, Shape shape);
   ValueId add_constant(std::string name, HostTensor data);
@@ -94,6 +96,7 @@ struct Graph {
 
   bool is_state_input(ValueId value) const;   // whether a state is in it before a run
   bool is_state_output(ValueId value) const;  // whether a state is in it after a run
+  bool is_kept(ValueId value) const;
 };
 
 // A graph with its inputs' shapes bound. No device is needed.
@@ -117,6 +120,9 @@ InputShapes shapes_of(const Tensors& inputs);
 // twice, refusals of infer(); inputs without a shape; two inputs, or two outputs, with one name; a state whose input and
 // output differ.
 Expected<Inferred> infer(const Graph& graph, OperatorEntries operators, const InputShapes& shapes);
+
+// "[any, 3, 256, 384]"
+std::string sides_text(const Shape& shape);
 
 // The shape that a reshape gives. Errors: the elements do not fit, two sides of -1.
 Expected<Shape> reshaped(const Shape& input, std::span<const int64_t> shape);

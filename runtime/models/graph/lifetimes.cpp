@@ -35,8 +35,8 @@ std::vector<Lifetime> lifetimes_of(const Schedule& schedule) {
       continue;
     }
     const TensorDesc& value = schedule.values[schedule.tensors[i].value];
-    const bool is_state = std::ranges::count(schedule.states, i) > 0;
-    lifetimes[i].bytes = is_state ? 0 : buffer_bytes(value.dtype, value.shape, schedule.tensors[i].layout);
+    const bool is_elsewhere = std::ranges::count(schedule.states, i) > 0 || std::ranges::count(schedule.kept, i) > 0;
+    lifetimes[i].bytes = is_elsewhere ? 0 : buffer_bytes(value.dtype, value.shape, schedule.tensors[i].layout);
     lifetimes[i].first = std::min(lifetimes[i].first, lifetimes[i].last);
   }
   for (uint32_t i = 0; i < end; ++i) {

@@ -52,7 +52,8 @@ Expected<Planned> Model::plan(const InputShapes& shapes, const Inferred& inferre
 }
 
 // One thread at a time, so that a second thread finds the uploads of the first.
-Expected<std::unique_ptr<Prepared>> Model::make(const InputShapes& shapes, const DeviceTensor* arena) {
+Expected<std::unique_ptr<Prepared>> Model::make(const InputShapes& shapes, const DeviceTensor* arena,
+                                                const LentTensors& kept) {
   const std::lock_guard lock(shared_->mutex);
   const auto inferred = infer_shapes(shapes);
   if (!inferred) return inferred.error();
@@ -60,6 +61,7 @@ Expected<std::unique_ptr<Prepared>> Model::make(const InputShapes& shapes, const
   if (!planned) return planned.error();
   PrepareOptions how = options_for(shapes);
   how.arena = arena;
+  how.kept = kept;
   auto states = states_for(*inferred);
   if (!states) return states.error();
   how.states = *std::move(states);
@@ -97,18 +99,21 @@ Done Model::clear_states() {
   return std::monostate{};
 }
 
-Expected<Prepared*> Model::prepare(const InputShapes& given, const DeviceTensor* arena) {
+Expected<Prepared*> Model::prepare(const InputShapes& given, const DeviceTensor* arena, const LentTensors& kept) {
   const InputShapes shapes = whole(given);
-  const auto known = std::ranges::find(ready_, shapes, &Ready::shapes);
+  Places places;
+  for (const auto& [name, tensor] : kept) places.emplace(name, tensor->shared_memory());
+  const auto known =
+      std::ranges::find_if(ready_, [&](const Ready& one) { return one.shapes == shapes && one.kept == places; });
   if (known != ready_.end()) {
     ready_.splice(ready_.begin(), ready_, known);
     return ready_.front().prepared.get();
   }
   if (!shared_) return moved_from("model");
-  auto prepared = make(shapes, arena);
+  auto prepared = make(shapes, arena, kept);
   if (!prepared) return prepared.error();
   if (ready_.size() >= std::max<size_t>(options_.most_prepared, 1)) ready_.pop_back();
-  ready_.push_front({shapes, *std::move(prepared)});
+  ready_.push_front({shapes, std::move(places), *std::move(prepared)});
   return ready_.front().prepared.get();
 }
 
@@ -168,6 +173,7 @@ Expected<Compiled> Model::compiled() const {
   if (!shared_) return moved_from("model");
   if (ready_.empty()) return refused("the model is prepared for no shapes", "run it first");
   if (!shared_->graph.states.empty()) return refused("a model with states cannot be compiled");
+  if (!shared_->graph.kept.empty()) return refused("a model with kept inputs cannot be compiled");
   const std::lock_guard lock(shared_->mutex);
   const Schedule& schedule = ready_.front().prepared->schedule();
   Compiled compiled{.graph = shared_->graph,

@@ -46,8 +46,10 @@ class Model {
 
   // Ready for these shapes, until other shapes have replaced them. Errors: the errors of Prepared::create(). `arena`:
   // PrepareOptions::arena, which must be there as long as these shapes are prepared; null: memory of the executor's.
-  // Where they are prepared already, they keep the arena that they have.
-  Expected<Prepared*> prepare(const InputShapes& given, const DeviceTensor* arena = nullptr);
+  // Where they are prepared already, they keep the arena that they have. `kept`: PrepareOptions::kept; `given` has their
+  // shapes too.
+  Expected<Prepared*> prepare(const InputShapes& given, const DeviceTensor* arena = nullptr,
+                              const LentTensors& kept = {});
   // The arena's size for these shapes. It plans them, and prepare() then need not.
   Expected<uint64_t> arena_bytes(const InputShapes& given);
   // All inputs in but states, and all outputs out but states. States of one shape are shared by all shapes of the
@@ -74,8 +76,11 @@ class Model {
     std::optional<Compiled> compiled;  // its graph and weights are those above
     std::mutex mutex;
   };
+  // Where the kept inputs lie.
+  using Places = std::map<std::string, std::shared_ptr<const DeviceTensor::Memory>, std::less<>>;
   struct Ready {
     InputShapes shapes;
+    Places kept;
     std::unique_ptr<Prepared> prepared;
   };
 
@@ -85,7 +90,8 @@ class Model {
   Expected<Inferred> infer_shapes(const InputShapes& shapes);  // and makes the constants, where they are not there
   PrepareOptions options_for(const InputShapes& shapes) const;
   Expected<Planned> plan(const InputShapes& shapes, const Inferred& inferred);
-  Expected<std::unique_ptr<Prepared>> make(const InputShapes& shapes, const DeviceTensor* arena);
+  Expected<std::unique_ptr<Prepared>> make(const InputShapes& shapes, const DeviceTensor* arena,
+                                           const LentTensors& kept);
   // With the shapes of states that are not given.
   InputShapes whole(InputShapes shapes) const;
   Expected<LentTensors> states_for(const Inferred& inferred);

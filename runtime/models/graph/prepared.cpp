@@ -15,12 +15,11 @@ namespace {
 class Binder {
  public:
   Binder(Context& context, const Graph& graph, const Schedule& schedule, Constants& constants,
-         const LentTensors& states)
-      : context_(context), graph_(graph), schedule_(schedule), constants_(constants), states_(states) {}
+         const PrepareOptions& options)
+      : context_(context), graph_(graph), schedule_(schedule), constants_(constants), options_(options) {}
 
-  // `lent`: the caller's arena; null: one is allocated.
-  Done place(const DeviceTensor* lent) {
-    if (Done allocated = allocate(lent); !allocated) return allocated;
+  Done place() {
+    if (Done allocated = allocate(options_.arena); !allocated) return allocated;
     for (size_t i = 0; i < schedule_.tensors.size(); ++i) {
       auto tensor = placed(i);
       if (!tensor) return tensor.error();
@@ -40,8 +39,12 @@ class Binder {
     const PlacedValue& lies = schedule_.tensors[tensor];
     const TensorDesc& value = schedule_.values[lies.value];
     const uint32_t root = lies.alias_of == PlacedValue::kNone ? static_cast<uint32_t>(tensor) : lies.alias_of;
-    if (const auto state = std::ranges::find(schedule_.states, root); state != schedule_.states.end())
-      return state_view(static_cast<size_t>(state - schedule_.states.begin()), value);
+    for (size_t i = 0; i < schedule_.states.size(); ++i) {
+      if (schedule_.states[i] == root) return view_of("state", options_.states, graph_.states[i].input, value);
+    }
+    for (size_t i = 0; i < schedule_.kept.size(); ++i) {
+      if (schedule_.kept[i] == root) return view_of("kept input", options_.kept, graph_.kept[i], value);
+    }
     return in_arena(schedule_.memory.offsets[tensor], value.dtype, value.shape, lies.layout);
   }
 
@@ -64,7 +67,7 @@ class Binder {
   std::vector<DeviceTensor> tensors() && { return std::move(tensors_); }
 
  private:
-  // A caller's arena is one buffer.
+  // `lent`: the caller's arena, which is one buffer; null: one is allocated.
   Done allocate(const DeviceTensor* lent) {
     const MemoryPlan& plan = schedule_.memory;
     buffer_bytes_ = lent ? 0 : plan.buffer_bytes;
@@ -98,10 +101,11 @@ class Binder {
     return Argument();
   }
 
-  Expected<DeviceTensor> state_view(size_t state, const TensorDesc& value) {
-    const std::string& name = graph_.values[graph_.states[state].input].name;
-    const auto memory = states_.find(name);
-    if (memory == states_.end()) return refused(fmt::format("state '{}' has no memory", name));
+  Expected<DeviceTensor> view_of(std::string_view what, const LentTensors& lent, ValueId input,
+                                 const TensorDesc& value) {
+    const std::string& name = graph_.values[input].name;
+    const auto memory = lent.find(name);
+    if (memory == lent.end()) return refused(fmt::format("{} '{}' has no memory", what, name));
     return context_.executor.view(*memory->second, value.dtype, value.shape);
   }
 
@@ -109,7 +113,7 @@ class Binder {
   const Graph& graph_;
   const Schedule& schedule_;
   Constants& constants_;
-  const LentTensors& states_;
+  const PrepareOptions& options_;
   std::vector<DeviceTensor> arena_;  // buffers
   uint64_t buffer_bytes_ = 0;        // of each but the last; 0: there is one
   std::vector<DeviceTensor> tensors_;
@@ -171,8 +175,8 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, const Gra
   Phases phases;
   phases.plan = planned.plan_ms;
   const Schedule* schedule = &planned.schedule;
-  Binder binder(context, graph, *schedule, constants, options.states);
-  if (Done placed = binder.place(options.arena); !placed) return placed.error();
+  Binder binder(context, graph, *schedule, constants, options);
+  if (Done placed = binder.place(); !placed) return placed.error();
   std::vector<Work> works;
   std::vector<Choice> choices;
   for (const Step& step : schedule->steps) {
@@ -191,7 +195,7 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, const Gra
 
   BoundGraph::Parts parts{.tensors = std::move(binder).tensors(), .owners = owners_of(*schedule)};
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    if (!graph.is_state_input(graph.inputs[i]))
+    if (!graph.is_state_input(graph.inputs[i]) && !graph.is_kept(graph.inputs[i]))
       parts.inputs.push_back({graph.values[graph.inputs[i]].name, schedule->inputs[i]});
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {

@@ -43,6 +43,7 @@ struct PrepareOptions {
   // Executor::wrap(), with room for Schedule::memory. Null: memory of the executor's.
   const DeviceTensor* arena = nullptr;
   LentTensors states = {};  // of a graph with states: the memory of each, by the input's name
+  LentTensors kept = {};    // of each kept input: a row-major tensor in a buffer
 };
 
 // Kernels, layouts and places in the arena, before anything is on the device.

@@ -399,6 +399,7 @@ class Scheduler {
 
   Done place() {
     if (Done put = put_states_in_place(); !put) return put;
+    for (const ValueId input : graph_.kept) result_.kept.push_back(tensor_of(input, Layout::strided));
     const uint64_t saved = put_outputs_in_place();
     const auto count = static_cast<uint32_t>(result_.tensors.size());
     uint32_t places = count;

@@ -72,6 +72,7 @@ struct Schedule {
   std::vector<Step> steps;
   std::vector<uint32_t> inputs, outputs;  // into `tensors`, as the graph's
   std::vector<uint32_t> states;           // likewise: of each state its tensor, which is in no arena
+  std::vector<uint32_t> kept;             // likewise: of each kept input
   MemoryPlan memory;                      // of `tensors`, those that alias too, then of scratch
   Decision decision;
 };

@@ -179,6 +179,11 @@ void add_generate(CLI::App& app, Arguments& arguments) {
       ->required()
       ->allow_extra_args(false)
       ->option_text("TOKENS ...");
+  generate
+      ->add_option("-i,--input", arguments.inputs,
+                   "a NumPy file of an input that stays the same for all tokens, such as an encoder's result")
+      ->allow_extra_args(false)
+      ->option_text("NAME=FILE ...");
   add_number(*generate, "--max", generation.most_tokens, {1, 1 << 24, "tokens"},
              "the most new tokens of each sequence (64)");
   add_number(*generate, "--capacity", generation.capacity, {1, 1 << 24, "tokens"},

@@ -72,6 +72,11 @@ class WorkOfSteps {
     return std::ranges::any_of(schedule_.states, [&](uint32_t state) { return root_of(schedule_, state) == root; });
   }
 
+  bool is_kept(const Source& source) const {
+    return source.kind == Source::Kind::tensor &&
+           std::ranges::count(schedule_.kept, root_of(schedule_, source.index)) > 0;
+  }
+
   // Writes into a cache: it reads none of it.
   bool writes_a_state(const Step& step) const {
     return std::ranges::any_of(step.entry->tensors, [&](const TensorInfo& info) {
@@ -101,14 +106,16 @@ class WorkOfSteps {
     return bytes;
   }
 
-  // The first and the third side of a cache are places for tokens.
+  // And those of kept inputs. The first and the third side of a cache are places for tokens.
   double state_bytes(const Step& step) const {
     const double tokens = cached_tokens_of(step);
     double bytes = 0;
     for (const TensorInfo& info : step.entry->tensors) {
       const auto& operand = step.call.operands[info.operand];
-      if (!operand || !is_state(step.operands[info.operand])) continue;
+      if (!operand) continue;
       const double whole = static_cast<double>(measure::bytes_of(*operand));
+      if (is_kept(step.operands[info.operand])) bytes += whole;
+      if (!is_state(step.operands[info.operand])) continue;
       const auto places = static_cast<double>(operand->shape.size() == 4 ? operand->shape[0] * operand->shape[2] : 0);
       bytes += places > 0 ? whole * std::min(tokens / places, 1.0) : whole;
     }

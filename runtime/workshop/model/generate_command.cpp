@@ -17,6 +17,7 @@
 #include "runtime/models/graph/generator.h"
 #include "runtime/workshop/model/bounds.h"
 #include "runtime/workshop/model/commands.h"
+#include "runtime/workshop/model/inputs.h"
 #include "runtime/workshop/model/layers.h"
 #include "runtime/workshop/model/load.h"
 #include "runtime/workshop/model/timing.h"
@@ -218,6 +219,8 @@ Expected<int> generate(const Program& program, const Arguments& arguments) {
   }
   auto loaded = load(arguments);
   if (!loaded) return loaded.error();
+  const auto inputs = given_inputs(loaded->graph, arguments, loaded->left_out);
+  if (!inputs) return inputs.error();
   for (const std::string& note : loaded->notes) print_log("qgen-model: note: {}\n", note);
   const auto opened =
       runner::Opened::open(program.library, arguments.device,
@@ -234,6 +237,9 @@ Expected<int> generate(const Program& program, const Arguments& arguments) {
                                               if (done == total) progress.clear();
                                             }});
   if (!generator) return generator.error();
+  if (!inputs->empty()) {
+    if (Done set = (*generator)->set_inputs(*inputs); !set) return set.error();
+  }
   const auto generated = (*generator)->generate(*prompts, options, streaming(arguments, prompts->size()));
   progress.clear();
   if (!generated) return generated.error();

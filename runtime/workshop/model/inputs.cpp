@@ -80,9 +80,9 @@ Done make(Inputs& inputs) {
   return std::monostate{};
 }
 
-Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments, const graph::InputShapes& shapes,
-                           const std::set<std::string, std::less<>>& left_out) {
-  Inputs inputs;
+Expected<Tensors> given_inputs(const graph::Graph& graph, const Arguments& arguments,
+                               const std::set<std::string, std::less<>>& left_out) {
+  Tensors tensors;
   auto names = input_names(graph);
   names.insert(names.end(), left_out.begin(), left_out.end());
   for (const std::string& typed : arguments.inputs) {
@@ -95,8 +95,19 @@ Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments
         std::ranges::find_if(graph.inputs, [&](graph::ValueId id) { return graph.values[id].name == file->name; });
     auto given = as_input(*std::move(tensor), graph.values[*value]);
     if (!given) return given.error();
-    if (Done added = add(inputs.tensors, file->name, *std::move(given)); !added) return added.error();
+    if (Done added = add(tensors, file->name, *std::move(given)); !added) return added.error();
   }
+  return tensors;
+}
+
+Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments, const graph::InputShapes& shapes,
+                           const std::set<std::string, std::less<>>& left_out) {
+  Inputs inputs;
+  auto names = input_names(graph);
+  names.insert(names.end(), left_out.begin(), left_out.end());
+  auto given = given_inputs(graph, arguments, left_out);
+  if (!given) return given.error();
+  inputs.tensors = *std::move(given);
   for (const std::string& typed : arguments.shapes) {
     const auto text = named("--shape", typed, names);
     if (!text) return text.error();

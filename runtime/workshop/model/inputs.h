@@ -27,6 +27,10 @@ Done make(Inputs& inputs);
 Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments, const graph::InputShapes& shapes,
                            const std::set<std::string, std::less<>>& left_out = {});
 
+// Those of --input, from their files. Errors: unknown names, files that cannot be read.
+Expected<Tensors> given_inputs(const graph::Graph& graph, const Arguments& arguments,
+                               const std::set<std::string, std::less<>>& left_out = {});
+
 // "name=value" of a known name, or the value alone where there is one name. Names may hold '=': the longest known name
 // before one counts.
 Expected<runner::Named> named(std::string_view flag, std::string_view typed, const std::vector<std::string>& known);

@@ -157,6 +157,26 @@ TEST_F(QgenModel, GeneratesTokens) {
   EXPECT_THAT(run("qgen-model", {"generate", kOnnx, "--tokens", "1"}).err, HasSubstr("the model has no states\n"));
 }
 
+TEST_F(QgenModel, GeneratesTokensForAnEncoder) {
+  const std::string folder = source_folder() + "/tests/runtime/models/graph/language_models/";
+  const auto generate = [&](const Arguments& more) {
+    Arguments arguments = {"generate", folder + "encoded.onnx",
+                           "--tokens", "1,2,3",
+                           "--max",    "4",
+                           "--input",  "encoder_hidden_states=" + folder + "states.npy"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run("qgen-model", arguments);
+  };
+  const Answer answer = generate({"--input", "encoder_attention_mask=" + folder + "mask.npy"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(answer.out, StartsWith("32 46 46 27\nprompt: 3 tokens in "));
+  const Answer missing = generate({});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("input 'encoder_attention_mask' is missing\n"));
+  EXPECT_THAT(generate({"--input", "encoder_mask=mask.npy"}).err,
+              HasSubstr("--input: the model has no 'encoder_mask'"));
+}
+
 // On the device, compared with the model's nodes each alone.
 TEST_F(QgenModel, FusedIsUnfused) {
   const Arguments input = {"--shape", "input=1x3x256x384:f32=0..1"};

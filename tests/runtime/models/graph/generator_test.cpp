@@ -7,7 +7,8 @@
 // multi_head.onnx has --attention multi_head --kv-heads 4 --seed 3; their tokens are compared with runs without caches.
 //
 // Those of make_written_out_model.py have attention as several nodes. With --width 16 --vocabulary 64 --positions 40:
-// llama.onnx has --seed 6, sdpa.onnx --seed 8 --type f16, gpt2.onnx --seed 2, and whisper.onnx --seed 1.
+// llama.onnx has --seed 6, sdpa.onnx --seed 8 --type f16, gpt2.onnx --seed 2, whisper.onnx --seed 1, and encoded.onnx
+// --seed 2.
 #include "runtime/models/graph/generator.h"
 
 #include <fmt/format.h>
@@ -122,10 +123,13 @@ size_t count_of(const Graph& graph, std::string_view op) {
 TEST_F(GeneratorTest, WrittenOutLayersAreOneNode) {
   struct Case {
     std::string name;
-    size_t attention, rotations, caches, sums;
+    size_t attention, rotations, caches, sums, masks = 0;
   };
-  for (const auto& [name, attention, rotations, caches, sums] :
-       {Case{"llama", 2, 4, 2, 4}, {"sdpa", 2, 4, 2, 4}, {"gpt2", 2, 0, 2, 5}, {"whisper", 4, 0, 2, 6}}) {
+  for (const auto& [name, attention, rotations, caches, sums, masks] : {Case{"llama", 2, 4, 2, 4},
+                                                                        {"sdpa", 2, 4, 2, 4},
+                                                                        {"gpt2", 2, 0, 2, 5},
+                                                                        {"whisper", 4, 0, 2, 6},
+                                                                        {"encoded", 4, 0, 2, 6, 2}}) {
     SCOPED_TRACE(name);
     const auto graph = graph_of(name);
     ASSERT_TRUE(graph) << to_text(graph.error());
@@ -134,47 +138,187 @@ TEST_F(GeneratorTest, WrittenOutLayersAreOneNode) {
     EXPECT_EQ(count_of(*graph, "cache_write"), caches);
     EXPECT_EQ(count_of(*graph, "skip_rms_norm") + count_of(*graph, "skip_layer_norm"), sums);
     EXPECT_EQ(count_of(*graph, "softmax"), 0u);
-    for (const Node& node : graph->nodes) {
-      if (node.op == "attention") EXPECT_FALSE(value_of(node.inputs, "mask")) << node.name;
-    }
+    size_t count = 0;
+    for (const Node& node : graph->nodes) count += node.op == "attention" && value_of(node.inputs, "mask") ? 1 : 0;
+    EXPECT_EQ(count, masks);
   }
 }
 
-// The decoder of speech recognition reads keys and values of an encoder, so Generator does not take it.
-TEST_F(GeneratorTest, ADecoderWithKeysOfAnEncoder) {
-  auto graph = graph_of("whisper");
-  ASSERT_TRUE(graph) << to_text(graph.error());
-  constexpr int64_t kCapacity = 12;
-  InputShapes states;
-  for (const State& state : graph->states) states.emplace(graph->values[state.input].name, Shape{1, 4, kCapacity, 4});
-  Model model = Model::create(context(), generated::operators::entries(), *std::move(graph), {.states = states});
-  Tensors inputs;
-  for (int i = 0; i < 4; ++i) {
-    HostTensor tensor = zeros(DType::f32, {1, 4, 7, 4});
-    for (size_t at = 0; at < tensor.as<float>().size(); ++at)
-      tensor.as<float>()[at] = static_cast<float>(std::sin(0.37 * static_cast<double>(at) + i));
-    inputs.emplace(fmt::format("past_key_values.{}.encoder.{}", i / 2, i % 2 == 0 ? "key" : "value"),
-                   std::move(tensor));
+// ---- inputs that stay ----------------------------------------------------------------------------------------------
+
+// size * sin(0.37 i + phase), as the inputs of the recorded tokens.
+HostTensor wave(const Shape& shape, double phase, double size) {
+  HostTensor tensor = zeros(DType::f32, shape);
+  for (size_t i = 0; i < tensor.as<float>().size(); ++i)
+    tensor.as<float>()[i] = static_cast<float>(size * std::sin(0.37 * static_cast<double>(i) + phase));
+  return tensor;
+}
+HostTensor rows_of(const HostTensor& tensor, int64_t begin, int64_t count) {
+  Shape shape = tensor.shape;
+  shape.front() = count;
+  HostTensor rows = zeros(tensor.dtype, shape);
+  const auto row = static_cast<std::ptrdiff_t>(tensor.data.size()) / tensor.shape.front();
+  std::copy_n(tensor.data.begin() + begin * row, count * row, rows.data.begin());
+  return rows;
+}
+HostTensor mask_of(const std::vector<std::vector<int32_t>>& rows) {
+  HostTensor mask = zeros(DType::i32, {std::ssize(rows), std::ssize(rows.front())});
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::ranges::copy(rows[i], mask.as<int32_t>().begin() + static_cast<std::ptrdiff_t>(i * rows[i].size()));
+  return mask;
+}
+const HostTensor kTwo = wave({2, 7, 16}, 0, 2), kShort = wave({1, 4, 16}, 1, 2);
+const std::vector<int32_t> kAllRows(7, 1), kFiveRows = {1, 1, 1, 1, 1, 0, 0};
+Tensors encoded(const HostTensor& states, const std::vector<std::vector<int32_t>>& mask) {
+  return {{"encoder_hidden_states", states}, {"encoder_attention_mask", mask_of(mask)}};
+}
+// Of ONNX Runtime 1.30, after the prompt 1, 2, 3.
+const std::vector<int32_t> kOfFirst = {32, 46, 46, 27, 32, 46, 49, 27, 29, 49, 49, 27, 46, 46, 49, 32},
+                           kOfShort = {22, 32, 46, 32, 36, 1, 23, 38, 47, 32, 21, 23, 38, 32, 11, 32},
+                           kOfFiveRows = {22, 32, 46, 32, 11, 32, 11, 49, 49, 49, 49, 23, 46, 46, 46, 46};
+
+class GivenInputsTest : public GeneratorTest {
+ protected:
+  static TokenLists said_by(Generator& generator, const TokenLists& prompts, size_t prompt_rows = 0) {
+    const auto generated = generator.generate(prompts, {.most_tokens = 16, .prompt_rows = prompt_rows});
+    EXPECT_TRUE(generated) << to_text(generated.error());
+    return generated ? generated->tokens : TokenLists();
   }
-  std::vector<int32_t> fed = {1, 2, 3}, said;
-  for (int32_t length = 0; said.size() < 8;) {
-    const auto rows = std::ssize(fed);
-    HostTensor ids = zeros(DType::i32, {1, rows}), positions = ids, last = zeros(DType::i32, {1});
-    for (size_t i = 0; i < fed.size(); ++i) {
-      ids.as<int32_t>()[i] = fed[i];
-      positions.as<int32_t>()[i] = length++;
+};
+
+TEST_F(GivenInputsTest, TokensAreThoseOfOnnxRuntime) {
+  const auto it = generator("encoded", {.capacity = 20});
+  ASSERT_TRUE(it);
+  EXPECT_EQ(it->vocabulary(), 64);
+  const HostTensor first = rows_of(kTwo, 0, 1);
+  // Two sequences, then other lengths, other masks, and the first length again.
+  ASSERT_TRUE(it->set_inputs(encoded(kTwo, {kAllRows, kFiveRows})));
+  const TokenLists of_two = {{32, 49, 32, 49, 51, 49, 32, 49, 32, 49, 57, 46, 46, 46, 46, 46},
+                             {18, 57, 35, 25, 10, 10, 57, 57, 57, 12, 62, 57, 10, 57, 57, 57}};
+  for (const size_t rows : {size_t{0}, size_t{1}, size_t{2}})
+    EXPECT_EQ(said_by(*it, {{1, 2, 3, 4, 5}, {7, 8, 9, 10, 11}}, rows), of_two) << rows;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(it->set_inputs(encoded(first, {kAllRows})));
+    EXPECT_EQ(said_by(*it, {{1, 2, 3}}), TokenLists{kOfFirst});
+    EXPECT_EQ(said_by(*it, {{1, 2, 3}}), TokenLists{kOfFirst});  // they have stayed
+    ASSERT_TRUE(it->set_inputs(encoded(first, {kFiveRows})));
+    EXPECT_EQ(said_by(*it, {{1, 2, 3}}), TokenLists{kOfFiveRows});
+    ASSERT_TRUE(it->set_inputs(encoded(kShort, {{1, 1, 0, 1}})));
+    EXPECT_EQ(said_by(*it, {{1, 2, 3}}), TokenLists{kOfShort});
+  }
+  // More shapes than stay prepared, and the first ones once more.
+  for (int64_t length = 1; length < 6; ++length) {
+    ASSERT_TRUE(
+        it->set_inputs(encoded(wave({1, length, 16}, 0, 1), {std::vector<int32_t>(static_cast<size_t>(length), 1)})));
+    EXPECT_EQ(said_by(*it, {{1, 2, 3}}).front().size(), 16u);
+  }
+  ASSERT_TRUE(it->set_inputs(encoded(first, {kAllRows})));
+  EXPECT_EQ(said_by(*it, {{1, 2, 3}}), TokenLists{kOfFirst});
+}
+
+// The caches of all forms, and single steps.
+TEST_F(GivenInputsTest, WithOtherCachesAndInSingleSteps) {
+  for (const Cache cache : {Cache::of_model, Cache::paged}) {
+    const auto it = generator("encoded", {.capacity = 20, .cache = cache, .blocks = {.size = 4}});
+    ASSERT_TRUE(it);
+    ASSERT_TRUE(it->set_inputs(encoded(rows_of(kTwo, 0, 1), {kAllRows})));
+    it->start(1);
+    std::vector<int32_t> said;
+    for (TokenLists fed = {{1, 2, 3}}; said.size() < 16; fed = {{said.back()}}) {
+      ASSERT_TRUE(it->feed(fed));
+      const auto next = it->next({});
+      ASSERT_TRUE(next) << to_text(next.error());
+      said.push_back(next->front());
     }
-    last.as<int32_t>()[0] = length - 1;
-    inputs.insert_or_assign("input_ids", ids);
-    inputs.insert_or_assign("position_ids", positions);
-    inputs.insert_or_assign("last_positions", last);
-    const auto outputs = model.run(inputs);
-    ASSERT_TRUE(outputs) << to_text(outputs.error());
-    const auto logits = outputs->at("logits").as<float>().last(64);
-    fed = {static_cast<int32_t>(std::ranges::max_element(logits) - logits.begin())};
-    said.push_back(fed.front());
+    EXPECT_EQ(said, kOfFirst);
   }
-  EXPECT_THAT(said, ElementsAre(1, 49, 1, 49, 1, 49, 24, 31));  // of ONNX Runtime 1.30
+}
+
+// Keys and values of the encoder are computed by set_inputs(), and not for each token.
+TEST_F(GivenInputsTest, WhatIsComputedOnce) {
+  const auto it = generator("encoded", {.capacity = 20}), keys = generator("whisper", {.capacity = 20});
+  ASSERT_TRUE(it && keys);
+  size_t products = 0;
+  context().on_call = [&](const Call& call) { products += call.problem.op->name == "matmul" ? 1 : 0; };
+  ASSERT_TRUE(it->set_inputs(encoded(kTwo, {kAllRows, kAllRows})));
+  EXPECT_EQ(products, 4u);  // of two layers
+  context().on_call = nullptr;
+  EXPECT_EQ(it->model().graph().kept.size(), 5u);  // and the mask
+  EXPECT_EQ(count_of(it->model().graph(), "matmul"), count_of(keys->model().graph(), "matmul"));
+}
+
+TEST_F(GivenInputsTest, KeysOfAnEncoder) {
+  const auto it = generator("whisper", {.capacity = 20});
+  ASSERT_TRUE(it);
+  Tensors inputs;
+  for (int i = 0; i < 4; ++i)
+    inputs.emplace(fmt::format("past_key_values.{}.encoder.{}", i / 2, i % 2 == 0 ? "key" : "value"),
+                   wave({1, 4, 7, 4}, i, 1));
+  EXPECT_EQ(it->needed_inputs().size(), 4u);
+  ASSERT_TRUE(it->set_inputs(inputs));
+  const std::vector<int32_t> expected = {1, 49, 1, 49, 1, 49, 24, 31, 30, 31, 30, 44, 53, 21, 13, 31};
+  EXPECT_EQ(said_by(*it, {{1, 2, 3}}), TokenLists{expected});
+  EXPECT_EQ(it->model().graph().kept.size(), 4u);
+  // Only some of them are of another length.
+  inputs.insert_or_assign("past_key_values.0.encoder.key", wave({1, 4, 6, 4}, 0, 1));
+  ASSERT_TRUE(it->set_inputs(inputs));
+  const auto refused = it->generate({{1, 2, 3}}, {.most_tokens = 2});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(to_text(refused.error()), HasSubstr("node '"));
+}
+
+TEST_F(GivenInputsTest, AreRefused) {
+  const auto it = generator("encoded", {.capacity = 20});
+  ASSERT_TRUE(it);
+  const auto tokens_said = [&](const TokenLists& prompts) {
+    const auto generated = it->generate(prompts, {.most_tokens = 2});
+    return generated ? "generated" : to_text(generated.error());
+  };
+  const std::string not_set = "input 'encoder_attention_mask' is not set\n  hint: it is set once, before the tokens";
+  EXPECT_EQ(tokens_said({{1}}), not_set);
+  const HostTensor one = rows_of(kTwo, 0, 1);
+  const auto set_said = [&](const Tensors& inputs) { return said(it->set_inputs(inputs)); };
+  EXPECT_EQ(set_said(encoded(one, {kAllRows})), "done");
+  EXPECT_EQ(tokens_said({{1}}), "generated");
+  EXPECT_EQ(tokens_said({{1}, {2}}),
+            "input 'encoder_attention_mask' is [1, 7], and there are 2 sequences\n"
+            "  hint: its first dimension is the number of sequences");
+  EXPECT_EQ(set_said({{"encoder_hidden_states", one}}), "input 'encoder_attention_mask' is missing");
+  EXPECT_EQ(tokens_said({{1}}), not_set);  // those before are gone
+  Tensors inputs = encoded(one, {kAllRows});
+  inputs.emplace("encoder_hidden_state", one);
+  EXPECT_EQ(set_said(inputs),
+            "the model needs no input 'encoder_hidden_state' that stays the same for all tokens\n"
+            "  hint: did you mean 'encoder_hidden_states'?");
+  inputs = encoded(one, {kAllRows});
+  inputs.emplace("input_ids", zeros(DType::i32, {1, 1}));
+  EXPECT_THAT(set_said(inputs), HasSubstr("the model needs no input 'input_ids' that stays the same for all tokens"));
+  inputs = encoded(one, {kAllRows});
+  inputs.insert_or_assign("encoder_attention_mask", zeros(DType::f32, {1, 7}));
+  EXPECT_EQ(set_said(inputs), "input 'encoder_attention_mask' is f32, and must be i32");
+  EXPECT_EQ(set_said(encoded(wave({1, 7, 15}, 0, 1), {kAllRows})),
+            "input 'encoder_hidden_states' is [1, 7, 15], and must be [any, any, 16]");
+  EXPECT_EQ(set_said(encoded(wave({7, 16}, 0, 1), {kAllRows})),
+            "input 'encoder_hidden_states' is [7, 16], and must be [any, any, 16]");
+  EXPECT_EQ(set_said({{"encoder_hidden_states", wave({1, 0, 16}, 0, 1)},
+                      {"encoder_attention_mask", zeros(DType::i32, {1, 0})}}),
+            "input 'encoder_attention_mask' is [1, 0], and has no elements");
+  inputs = encoded(one, {kAllRows});
+  inputs.at("encoder_hidden_states").data.pop_back();
+  EXPECT_THAT(set_said(inputs), HasSubstr("input 'encoder_hidden_states'"));
+  // Of several sequences, and of one.
+  EXPECT_EQ(set_said(encoded(kTwo, {kAllRows})), "done");
+  EXPECT_THAT(tokens_said({{1}}), HasSubstr("input 'encoder_hidden_states' is [2, 7, 16], and there is 1 sequence"));
+  // The mask has another length.
+  EXPECT_EQ(set_said(encoded(one, {{1, 1, 1, 1}})), "done");
+  EXPECT_THAT(tokens_said({{1}}), HasSubstr("node '"));
+  EXPECT_EQ(set_said(encoded(one, {kAllRows})), "done");
+  EXPECT_EQ(tokens_said({{1}}), "generated");
+  // A model without such inputs takes none.
+  const auto other = generator("llama", {.capacity = 20});
+  ASSERT_TRUE(other);
+  EXPECT_TRUE(other->set_inputs({}));
+  EXPECT_THAT(said(other->set_inputs(encoded(one, {kAllRows}))), HasSubstr("the model needs no input 'encoder_"));
 }
 
 // ---- other forms of attention -----------------------------------------------------------------------------------------
