@@ -32,7 +32,8 @@ Expected<graph::Cache> cache_of(qgen_cache cache) {
 
 Done load_generator(qgen_device& device, const char* path, const graph::GeneratorOptions& options,
                     qgen_generator** generator) {
-  auto imported = onnx::import_model(std::filesystem::path(path), {.finds_states = true});
+  auto imported =
+      onnx::import_model(std::filesystem::path(path), {.finds_states = true, .positions_follow_caches = true});
   if (!imported) return imported.error();
   auto made = graph::Generator::create(device.on->context, generated::operators::entries(), std::move(imported->graph),
                                        options);

@@ -216,8 +216,8 @@ Done Importer::attention(const Node& node) {
   }
   const bool is_cached = past_key && is_state(node, 4, 1) && is_state(node, 5, 2);
   const bool has_state = past_key || is_used(order_, node, 1) || is_used(order_, node, 2);
-  std::optional<Known> cached_lengths;
-  if (has_state) {
+  std::optional<Known> cached_lengths = is_cached ? rotated_with_past(node, *given, heads) : std::nullopt;
+  if (has_state && !cached_lengths) {
     auto joined = join_past(node, {past_key, past_value, is_cached}, {is_parted, is_parted}, heads);
     if (!joined) return joined.error();
     cached_lengths = *std::move(joined);
@@ -511,6 +511,27 @@ Expected<std::optional<Known>> Importer::join_past(const Node& node, const Past&
     heads[i + 1] = *std::move(all);
   }
   return std::optional<Known>();
+}
+
+std::optional<Known> Importer::rotated_with_past(const Node& node, Arguments given, std::vector<Known>& heads) {
+  const Known *query = at(given, RotatedInput::query), *key = at(given, RotatedInput::key);
+  if (!query || !key || heads.front().shape.size() != 4) return std::nullopt;
+  std::vector<Known> rows;
+  for (const auto& [known, like] : {std::pair{query, &heads[0]}, {key, &heads[1]}}) {
+    const auto one = computed(*known);
+    auto parts = one ? viewed(node, *one, like->shape) : one;
+    if (!parts) return std::nullopt;
+    rows.push_back(*std::move(parts));
+  }
+  const auto last = last_positions(heads[0].shape[0]);
+  if (!last) return std::nullopt;
+  const Rotation how{at(given, RotatedInput::cos), at(given, RotatedInput::sin), nullptr,
+                     node.integer("rotary_interleaved", 0) != 0, false};
+  const Rows all{.query = rows[0], .key = &rows[1], .value = &heads[2], .heads = heads[0].shape[2].value};
+  auto made = rotated_and_cached(node, all, *at(given, 4), *at(given, 5), how, *last);
+  if (!made) return std::nullopt;  // of several types
+  heads = {made->first, made->second.key, made->second.value};
+  return made->second.lengths;
 }
 
 Expected<Known> Importer::last_positions(Number batches) {

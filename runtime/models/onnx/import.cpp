@@ -140,7 +140,8 @@ Done prepare(Model& model, const ImportOptions& options, std::vector<Note>& note
   if (!options.fuses) return std::monostate{};
   join_functions(model.graph);
   const bool finds_states = options.states.empty() && options.finds_states;
-  return join_attention(model, finds_states ? states_of(model.graph) : options.states, notes);
+  return join_attention(model, finds_states ? states_of(model.graph) : options.states, options.positions_follow_caches,
+                        notes);
 }
 
 }  // namespace

@@ -75,6 +75,9 @@ struct ImportOptions {
   // so the graph gets one, kLastPositions.
   std::vector<StateNames> states = {};
   bool finds_states = false;  // those of states_of(), if `states` is empty
+  // A token's position in the input position_ids is its place in the caches, as Generator writes it. Then rotations and
+  // writes of caches may be one operator. Positions that a model computes are so without this option.
+  bool positions_follow_caches = false;
 };
 
 Expected<Imported> import_model(const std::filesystem::path& file, const ImportOptions& options = {});

@@ -409,6 +409,8 @@ class Importer {
   // last two. Gives the lengths of the caches; nullopt: all keys count.
   Expected<std::optional<Known>> join_past(const Node& node, const Past& past, std::array<bool, 2> are_first,
                                            std::vector<Known>& heads);
+  // The same for the inputs of RotatedInput, if they can be. Rotates queries and keys too.
+  std::optional<Known> rotated_with_past(const Node& node, Arguments given, std::vector<Known>& heads);
   Expected<Known> joined_heads(const Node& node, const Known& heads);
   Done tell_attention(const Node& node, const Expected<Known>& output, const Known* key, const Known* value);
   // Have several results.

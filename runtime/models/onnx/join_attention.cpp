@@ -729,7 +729,8 @@ Done check_sides(Rewriter& rewriter, const std::vector<std::vector<Shape>>& resu
 
 }  // namespace
 
-Done join_attention(Model& model, std::span<const StateNames> states, std::vector<Note>& notes) {
+Done join_attention(Model& model, std::span<const StateNames> states, bool positions_follow_caches,
+                    std::vector<Note>& notes) {
   if (std::ranges::count(model.graph.nodes, "Softmax", &Node::op) == 0) return std::monostate{};
   if (std::ranges::count(model.graph.nodes, "MatMul", &Node::op) < 2) return std::monostate{};
   const std::vector<StateNames> caches =
@@ -748,9 +749,13 @@ Done join_attention(Model& model, std::span<const StateNames> states, std::vecto
     return unsupported("its caches cannot stay on the device: " + joiner.refusal(), std::string(kHowToRun));
   if (joiner.states_joined() == 0) return std::monostate{};
   const auto results = shapes_of_results(*rewriter);
+  const bool has_positions = std::ranges::count(model.graph.inputs, kPositions, &ValueInfo::name) > 0;
   read_positions(*rewriter);
   if (Done fresh = rewriter->refresh(false); !fresh) return fresh;
-  return check_sides(*rewriter, results);
+  if (Done sound = check_sides(*rewriter, results); !sound) return sound;
+  // Positions that the model has computed are the places in the caches.
+  if (!has_positions || positions_follow_caches) join_rotated_caches(*rewriter, states);
+  return rewriter->refresh(false);
 }
 
 }  // namespace qgen::onnx

@@ -251,7 +251,111 @@ class RotaryJoiner {
   std::map<std::string, std::optional<std::string>> halves_;
 };
 
+// ---- rotations before caches ----------------------------------------------------------------------------------------
+
+class RotatedCacheJoiner {
+ public:
+  RotatedCacheJoiner(Rewriter& rewriter, std::span<const StateNames> states) : rewriter_(rewriter), states_(states) {}
+
+  void run() {
+    for (Node* node : rewriter_.nodes()) {
+      if (node->op == "Attention" && node->domain.empty()) join(*node);
+    }
+  }
+
+ private:
+  struct Rotation {
+    std::string x, cos, sin;  // tables
+    int64_t heads = 0, is_interleaved = 0;
+  };
+
+  bool is_state(const Node& node, size_t past, size_t present) const {
+    return node.has_input(past) && present < node.outputs.size() &&
+           std::ranges::count(states_, StateNames{node.inputs[past], node.outputs[present]}) > 0;
+  }
+
+  // Through Reshapes: the first value with these shapes, and so with these elements at their places.
+  std::string before_reshapes(const std::string& value) {
+    const auto shapes = rewriter_.shapes(value);
+    std::string first = value, inner = value;
+    for (int more = 8; more > 0 && !shapes.empty(); --more) {
+      const Node* node = rewriter_.writer(inner, "Reshape", 2);
+      if (!node) break;
+      inner = node->inputs[0];
+      if (rewriter_.shapes(inner) == shapes) first = inner;
+    }
+    return first;
+  }
+
+  // The RotaryEmbedding that makes the value, or what is a Reshape of it.
+  const Node* rotation_of(std::string value) {
+    for (int more = 4; more > 0; --more) {
+      if (const Node* rotation = rewriter_.writer(value, "RotaryEmbedding", 3)) return rotation;
+      const Node* node = rewriter_.writer(value, "Reshape", 2);
+      if (!node) break;
+      value = node->inputs[0];
+    }
+    return nullptr;
+  }
+
+  // [Q, R] whose rows at kPositions are the value.
+  std::optional<std::string> table_of(const std::string& value) {
+    std::string rows = rewriter_.passed(value);
+    if (const Node* cast = rewriter_.writer(rows, "Cast", 1)) rows = rewriter_.passed(cast->inputs[0]);
+    const Node* node = rewriter_.writer(rows, "Gather", 2);
+    if (!node || node->integer("axis", 0) != 0 || node->inputs[1] != kPositions) return std::nullopt;
+    const TensorPtr table = rewriter_.constant(node->inputs[0]);
+    const bool fits = table && table->shape.size() == 2 && is_real(table->type);
+    return fits ? std::optional(node->inputs[0]) : std::nullopt;
+  }
+
+  // `value`: [B, S, N * D].
+  std::optional<Rotation> rotation_at(const std::string& value, int64_t heads) {
+    const Node* node = rotation_of(value);
+    if (!node || !node->domain.empty() || node->has_input(3) || node->integer("num_heads", 0) != heads)
+      return std::nullopt;
+    if (rewriter_.shapes(node->inputs[0]).empty() || rewriter_.shapes(node->inputs[0]) != rewriter_.shapes(value))
+      return std::nullopt;
+    const auto cos = table_of(node->inputs[1]), sin = table_of(node->inputs[2]);
+    if (!cos || !sin) return std::nullopt;
+    const Shape angles = rewriter_.constant(*cos)->shape;
+    const int64_t said = node->integer("rotary_embedding_dim", 0);
+    const int64_t width = rewriter_.shapes(value).front().back() / std::max<int64_t>(heads, 1);
+    if (rewriter_.constant(*sin)->shape != angles || 2 * angles[1] != (said > 0 ? said : width)) return std::nullopt;
+    return Rotation{before_reshapes(node->inputs[0]), *cos, *sin, heads, node->integer("interleaved", 0)};
+  }
+
+  void join(Node& node) {
+    const bool is_cached = is_state(node, 4, 1) && is_state(node, 5, 2);
+    if (!is_cached || node.inputs.size() > 6 || node.integer("q_num_heads", 0) < 1) return;
+    const auto query = rotation_at(node.inputs[0], node.integer("q_num_heads", 0));
+    const auto key = rotation_at(node.inputs[1], node.integer("kv_num_heads", 0));
+    if (!query || !key || query->is_interleaved != key->is_interleaved) return;
+    if (!are_equal(query->cos, key->cos) || !are_equal(query->sin, key->sin)) return;
+    node.inputs.resize(RotatedInput::count);
+    node.inputs[RotatedInput::cos] = query->cos;
+    node.inputs[RotatedInput::sin] = query->sin;
+    node.inputs[RotatedInput::query] = query->x;
+    node.inputs[RotatedInput::key] = key->x;
+    node.inputs[2] = before_reshapes(node.inputs[2]);
+    node.attributes.insert_or_assign("rotary_interleaved", query->is_interleaved);
+    rewriter_.touch();
+  }
+
+  bool are_equal(const std::string& a, const std::string& b) const {
+    const TensorPtr one = rewriter_.constant(a), other = rewriter_.constant(b);
+    return one == other || (one->type == other->type && one->shape == other->shape && one->data == other->data);
+  }
+
+  Rewriter& rewriter_;
+  std::span<const StateNames> states_;
+};
+
 }  // namespace
+
+void join_rotated_caches(Rewriter& rewriter, std::span<const StateNames> states) {
+  RotatedCacheJoiner(rewriter, states).run();
+}
 
 std::optional<std::string> rows_before(Rewriter& rewriter, const std::string& heads_first) {
   const Node* turned = rewriter.writer(heads_first, "Transpose", 1);

@@ -61,6 +61,7 @@ Expected<Loaded> load_onnx(const Arguments& arguments, bool fuses) {
     auto states = states_named_by(arguments, model->graph);
     if (!states) return states.error();
     options.states = *std::move(states);
+    options.positions_follow_caches = true;
   }
   auto imported = onnx::import_model(*model, options);
   if (!imported && !stated->may_be_constants.empty()) {

@@ -123,24 +123,110 @@ size_t count_of(const Graph& graph, std::string_view op) {
 TEST_F(GeneratorTest, WrittenOutLayersAreOneNode) {
   struct Case {
     std::string name;
-    size_t attention, rotations, caches, sums, masks = 0;
+    size_t attention, rotations, caches, rotated_caches, sums, masks = 0;
   };
-  for (const auto& [name, attention, rotations, caches, sums, masks] : {Case{"llama", 2, 4, 2, 4},
-                                                                        {"sdpa", 2, 4, 2, 4},
-                                                                        {"gpt2", 2, 0, 2, 5},
-                                                                        {"whisper", 4, 0, 2, 6},
-                                                                        {"encoded", 4, 0, 2, 6, 2}}) {
+  for (const auto& [name, attention, rotations, caches, rotated_caches, sums, masks] :
+       {Case{"llama", 2, 4, 2, 0, 4},
+        {"sdpa", 2, 0, 0, 2, 4},
+        {"gpt2", 2, 0, 2, 0, 5},
+        {"whisper", 4, 0, 2, 0, 6},
+        {"encoded", 4, 0, 2, 0, 6, 2}}) {
     SCOPED_TRACE(name);
     const auto graph = graph_of(name);
     ASSERT_TRUE(graph) << to_text(graph.error());
     EXPECT_EQ(count_of(*graph, "attention"), attention);
     EXPECT_EQ(count_of(*graph, "rotary_embedding"), rotations);
     EXPECT_EQ(count_of(*graph, "cache_write"), caches);
+    EXPECT_EQ(count_of(*graph, "rotary_cache_write"), rotated_caches);
     EXPECT_EQ(count_of(*graph, "skip_rms_norm") + count_of(*graph, "skip_layer_norm"), sums);
     EXPECT_EQ(count_of(*graph, "softmax"), 0u);
     size_t count = 0;
     for (const Node& node : graph->nodes) count += node.op == "attention" && value_of(node.inputs, "mask") ? 1 : 0;
     EXPECT_EQ(count, masks);
+  }
+}
+
+// Rotations with tables, and both writes of the caches, are one launch; query, key and value are one product.
+TEST_F(GeneratorTest, WhatAWrittenOutLayerLaunches) {
+  for (const auto& [name, launches] : {std::pair("sdpa", 9u * 2 + 5), {"llama", 13u * 2 + 12}}) {
+    const auto it = generator(name, {.capacity = 32});
+    ASSERT_TRUE(it);
+    const auto generated = it->generate({kPrompts[0]}, {.most_tokens = 2});
+    ASSERT_TRUE(generated) << to_text(generated.error());
+    EXPECT_EQ(generated->launches, launches) << name;
+  }
+}
+
+// sdpa with an input of positions. `change` gets the name that the table of cosines has for keys of the first layer.
+onnx::Model with_positions(const std::function<void(onnx::Model&, std::string& cos_of_keys)>& change) {
+  onnx::Model model = *onnx::load_model(file_of("sdpa"));
+  onnx::ValueInfo positions = *std::ranges::find(model.graph.inputs, "input_ids", &onnx::ValueInfo::name);
+  positions.name = "position_ids";
+  model.graph.inputs.push_back(positions);
+  std::string cos;
+  for (onnx::Node& node : model.graph.nodes) {
+    const auto table =
+        node.op == "Gather" ? model.graph.initializers.find(node.inputs[0]) : model.graph.initializers.end();
+    if (table == model.graph.initializers.end() || table->second->shape.front() != 40) continue;
+    node.inputs[1] = "position_ids";
+    if (cos.empty()) cos = node.outputs[0];
+  }
+  const auto wider = std::ranges::find_if(
+      model.graph.nodes, [&](const onnx::Node& node) { return node.op == "Unsqueeze" && node.inputs[0] == cos; });
+  std::string of_keys = wider->outputs[0];
+  std::vector<std::string> products;  // of queries, and of keys
+  for (const onnx::Node& node : model.graph.nodes) {
+    if (node.op == "Mul" && node.inputs[1] == of_keys) products.push_back(node.outputs[0]);
+  }
+  EXPECT_EQ(products.size(), 4u);
+  change(model, of_keys);
+  const auto writes = [&](const onnx::Node& node) { return node.outputs[0] == products[1]; };
+  std::ranges::find_if(model.graph.nodes, writes)->inputs[1] = of_keys;
+  return model;
+}
+
+TEST_F(GeneratorTest, RotationsBeforeCaches) {
+  const auto none = [](onnx::Model&, std::string&) {};
+  // Keys have other angles than queries.
+  const auto others = [](onnx::Model& model, std::string& cos) {
+    const auto copy = [&](const std::string& value) {
+      const auto found = std::ranges::find_if(
+          model.graph.nodes, [&](const onnx::Node& node) { return std::ranges::count(node.outputs, value) > 0; });
+      onnx::Node node = *found;
+      node.name += " other";
+      node.outputs = {value + " other"};
+      return node;
+    };
+    onnx::Node wider = copy(cos), rows = copy(wider.inputs[0]);
+    onnx::Tensor table = *model.graph.initializers.at(rows.inputs[0]);
+    for (auto half = table.data.begin(); half != table.data.end(); half += 2) half[1] ^= std::byte{0x80};  // the sign
+    rows.inputs[0] = "other table";
+    model.graph.initializers.emplace("other table", std::make_shared<const onnx::Tensor>(std::move(table)));
+    wider.inputs[0] = rows.outputs[0];
+    cos = wider.outputs[0];
+    model.graph.nodes.insert(model.graph.nodes.begin(), {rows, wider});
+  };
+  struct {
+    std::function<void(onnx::Model&, std::string&)> change;
+    size_t joined;
+  } const rows[] = {{none, 2}, {others, 1}};
+  for (const auto& row : rows) {
+    const onnx::Model model = with_positions(row.change);
+    std::vector<TokenLists> tokens;
+    for (const bool follows : {false, true}) {
+      auto imported = onnx::import_model(model, {.finds_states = true, .positions_follow_caches = follows});
+      ASSERT_TRUE(imported) << to_text(imported.error());
+      EXPECT_EQ(count_of(imported->graph, "rotary_cache_write"), follows ? row.joined : 0);
+      EXPECT_EQ(count_of(imported->graph, "rotary_embedding"), follows ? 2 * (2 - row.joined) : 4);
+      const auto made =
+          Generator::create(context(), generated::operators::entries(), std::move(imported->graph), {.capacity = 28});
+      ASSERT_TRUE(made) << to_text(made.error());
+      const auto generated = (*made)->generate(kPrompts, {.most_tokens = 24});
+      ASSERT_TRUE(generated) << to_text(generated.error());
+      tokens.push_back(generated->tokens);
+    }
+    EXPECT_EQ(tokens[0], tokens[1]);
+    EXPECT_EQ(tokens[0] == kRecorded[3].tokens, row.joined == 2);
   }
 }
 
