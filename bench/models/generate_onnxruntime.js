@@ -59,6 +59,8 @@ class Model {
   constructor(session, others) {
     this.session = session;
     this.others = others;
+    this.isMerged = session.inputNames.includes('use_cache_branch');
+    this.runs = 0;
     this.past = {};
     this.margin = Infinity;
   }
@@ -84,9 +86,14 @@ class Model {
       ...this.past,
       ...this.others,
     };
+    // The first run of a merged decoder has no cache, and fills all of them.
+    if (this.isMerged) given.use_cache_branch = new ort.Tensor('bool', Uint8Array.of(this.runs++ > 0 ? 1 : 0), [1]);
     const names = Object.keys(given).filter((name) => this.session.inputNames.includes(name));
     const results = await this.session.run(Object.fromEntries(names.map((name) => [name, given[name]])));
-    for (const name of Object.keys(this.past)) this.past[name] = results[name.replace('past_key_values', 'present')];
+    for (const name of Object.keys(this.past)) {
+      const present = results[name.replace('past_key_values', 'present')];
+      if (present.size > 0) this.past[name] = present;  // keys of an encoder stay
+    }
     const vocabulary = results.logits.dims[2];
     return tokens.map((list, b) => {
       const [token, margin] = largest(results.logits, (b * rows + list.length - 1) * vocabulary, vocabulary);

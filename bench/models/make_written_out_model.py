@@ -13,9 +13,10 @@ The nodes are those that PyTorch's exporters write.
     gpt2      learned positions, LayerNormalization, Gemm, a mask that is a part of a table
     whisper   the decoder of speech recognition: attention to itself, and to keys and values of an encoder
     encoded   the same, and the keys and values are computed of the encoder's result, with a mask of its rows
+    merged    the same in an If of use_cache_branch, as Optimum writes it: without caches, and with them for one token
 
 The inputs are those of docs/language_models.md. `whisper` also has past_key_values.N.encoder.key and .value, and
-`encoded` has encoder_hidden_states and encoder_attention_mask.
+`encoded` has encoder_hidden_states and encoder_attention_mask. `merged` has all of these.
 """
 import argparse
 import pathlib
@@ -333,6 +334,11 @@ class Whisper(Decoder):
     def mask_of_encoder(self, scores, rows):
         return scores
 
+    def own_mask(self, past, rows, total):
+        later = self.Greater(self.Range(0, total, 1), self.Unsqueeze(self.Range(past, total, 1), [1]))
+        mask = self.Where(later, self.number(self.lowest), self.number(0))
+        return self.Expand(self.Unsqueeze(mask, [0, 1]), self.list(self.side("input_ids", 0), 1, rows, total))
+
     def build(self):
         self.begin()
         self.caches(".decoder")
@@ -344,16 +350,15 @@ class Whisper(Decoder):
         positions = self.Slice(self.weight(self.options.positions, self.width, scale=0.5), self.Unsqueeze(past, [0]),
                                self.Unsqueeze(total, [0]), [0], [1])
         x = self.Add(x, positions)
-        later = self.Greater(self.Range(0, total, 1), self.Unsqueeze(self.Range(past, total, 1), [1]))
-        mask = self.Where(later, self.number(self.lowest), self.number(0))
-        mask = self.Expand(self.Unsqueeze(mask, [0, 1]), self.list(self.side("input_ids", 0), 1, rows, total))
+        mask = self.own_mask(past, rows, total)
         for i in range(self.options.layers):
             normal = self.layer_norm(x)
             q = self.query(normal)
             k = self.heads_first(self.product(normal, self.width, self.width, False), self.heads)
             v = self.heads_first(self.product(normal, self.width, self.width), self.heads)
             k, v = self.with_past(f"{i}.decoder.key", k), self.with_past(f"{i}.decoder.value", v)
-            scores = self.Add(self.MatMul(q, self.Transpose(k, perm=[0, 1, 3, 2])), mask)
+            scores = self.MatMul(q, self.Transpose(k, perm=[0, 1, 3, 2]))
+            if mask: scores = self.Add(scores, mask)
             attended = self.rows_first(self.MatMul(self.Softmax(scores, axis=-1), v))
             x = self.Add(x, self.product(attended, self.width, self.width))
             q = self.query(self.layer_norm(x))
@@ -392,7 +397,80 @@ class Encoded(Whisper):
         return self.Where(self.Cast(inverted, to=TensorProto.BOOL), self.number(self.lowest), inverted)
 
 
-FORMS = {"llama": Llama, "sdpa": Sdpa, "gpt2": Gpt2, "whisper": Whisper, "encoded": Encoded}
+class WithoutCache(Encoded):
+    def caches(self, kind=""):
+        pass
+
+    def past_length(self, kind=""):
+        return self.constant(0)
+
+    def with_past(self, past, x, kind=""):
+        self.output(x, f"present.{past}", self.type, ["batch_size", self.heads, "sequence_length", self.head])
+        return f"present.{past}"
+
+    def of_encoder(self, i):
+        names = []
+        for part, x in zip(("key", "value"), super().of_encoder(i)):
+            names.append(f"present.{i}.encoder.{part}")
+            self.output(x, names[-1], self.type, ["batch_size", self.heads, "encoder_sequence_length", self.head])
+        return names
+
+
+class OfOneToken(Encoded):
+    """No mask of its own tokens: it was traced with one. The keys of the encoder are inputs, and no outputs."""
+
+    def inputs_of_encoder(self):
+        super().inputs_of_encoder()
+        Whisper.inputs_of_encoder(self)
+
+    def of_encoder(self, i):
+        first = len(self.nodes)
+        super().of_encoder(i)  # for the same random numbers
+        del self.nodes[first:]
+        for part in ("key", "value"):
+            none = numpy_helper.from_array(np.zeros((0, self.heads, 0, self.head), self.real))
+            value = self.node("Constant", value=none)
+            self.output(value, f"present.{i}.encoder.{part}", self.type, ["batch_size", self.heads, "encoder_sequence_length", self.head])
+        return Whisper.of_encoder(self, i)
+
+    def own_mask(self, past, rows, total):
+        return None
+
+
+class Merged(Graph):
+    """merge_decoders of Optimum: both branches use the same weights and names."""
+
+    def __init__(self, options):
+        super().__init__(options, 17)
+
+    def build(self):
+        branches = [kind(self.options) for kind in (OfOneToken, WithoutCache)]
+        shared = {}
+        for branch in branches:
+            branch.build()
+            read = {it for node in branch.nodes for it in node.input}
+            names = {}
+            for constant in branch.constants:
+                if constant.name not in read: continue
+                content = (constant.data_type, tuple(constant.dims), constant.raw_data)
+                names[constant.name] = shared.setdefault(content, f"shared_{len(shared)}")
+            for node in branch.nodes: node.input[:] = [names.get(it, it) for it in node.input]
+            for it in branch.inputs:
+                if it.name not in [other.name for other in self.inputs]: self.inputs.append(it)
+        for (kind, dims, data), name in shared.items():
+            self.constants.append(helper.make_tensor(name, kind, dims, data, raw=True))
+        self.input("use_cache_branch", TensorProto.BOOL, [1])
+        self.outputs = branches[0].outputs
+        names = [it.name for it in self.outputs]
+        graphs = []
+        for branch, name in zip(branches, ("with_past", "no_past")):
+            by_name = {it.name: it for it in branch.outputs}
+            graphs.append(helper.make_graph(branch.nodes, name, [], [by_name[it] for it in names]))
+        self.nodes = [helper.make_node("If", ["use_cache_branch"], names, name="optimum::if", then_branch=graphs[0], else_branch=graphs[1])]
+
+
+FORMS = {"llama": Llama, "sdpa": Sdpa, "gpt2": Gpt2, "whisper": Whisper, "encoded": Encoded,
+         "merged": Merged}
 
 
 def main():

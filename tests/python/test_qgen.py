@@ -260,6 +260,8 @@ class TestGenerator(unittest.TestCase):
         self.assertEqual(generator.generate([[1, 2, 3]], max_tokens=6), [expected])
         masked = {**inputs, "encoder_attention_mask": np.array([[1, 1, 1, 1, 1, 0, 0]], np.int32)}
         self.assertEqual(list(generator.stream([1, 2, 3], max_tokens=6, inputs=masked)), [22, 32, 46, 32, 11, 32])
+        merged = qgen.Generator(self.ENCODED.with_name("merged.onnx"), capacity=10)  # two branches
+        self.assertEqual(merged.generate([[1, 2, 3]], max_tokens=6, inputs=inputs), [expected])
         generator.set_inputs(inputs)
         self.assertEqual(list(generator.stream([1, 2, 3], max_tokens=6)), expected)
         with self.assertRaises(qgen.InvalidArgument) as caught: generator.set_inputs({"encoder_hidden_states": states})

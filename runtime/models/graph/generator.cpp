@@ -166,6 +166,18 @@ Done check_positions(const Graph& graph, const Inferred& inferred, const Generat
   return std::monostate{};
 }
 
+// Whether a token does not see later ones of its run. Some decoders were exported with one token only, and have no mask.
+bool sees_no_later_tokens(const Graph& graph) {
+  std::vector<bool> is_cache(graph.values.size());
+  for (const State& state : graph.states) is_cache[state.output] = true;
+  return std::ranges::all_of(graph.nodes, [&](const Node& node) {
+    const auto key = node.op.starts_with("attention") ? value_of(node.inputs, "key") : std::nullopt;
+    if (!key || !is_cache[*key] || value_of(node.inputs, "mask")) return true;
+    const auto causal = node.attributes.find("causal");
+    return causal != node.attributes.end() && causal->second == AttributeValue(std::string("to_last"));
+  });
+}
+
 Done check_blocks(const Blocks& blocks) {
   if (blocks.size < 1 || !std::has_single_bit(static_cast<uint64_t>(blocks.size)))
     return refused(fmt::format("a block has room for {} tokens", blocks.size), "it must be a power of two");
@@ -232,6 +244,7 @@ Done Generator::complete(const Graph& whole, const InputShapes& given) {
   if (shape.size() != 3)
     return refused(fmt::format("output '{}' is {}, and must be [batch, tokens, vocabulary]", options_.names.logits,
                                to_text(shape)));
+  is_causal_ = sees_no_later_tokens(graph);
   graph.outputs.erase(logits);
   const int64_t vocabulary = shape.back();
   add_head(graph, *before, value);
@@ -518,6 +531,7 @@ Done Generator::feed(const TokenLists& tokens) {
   if (Done sound = check(tokens); !sound) return sound;
   size_t rows = 0;
   for (const auto& of_sequence : tokens) rows = std::max(rows, of_sequence.size());
+  if (!is_causal_ && rows > 1) return feed_prompts(tokens, 1);
   const auto prepared = prepare(rows);
   if (!prepared) return prepared.error();
   if (Done ran = run(**prepared, tokens, rows); !ran) return ran;
@@ -551,7 +565,9 @@ Done Generator::feed_prompts(const TokenLists& prompts, size_t rows) {
     TokenLists part;
     for (const auto& prompt : prompts) {
       if (prompt.size() != prompts.front().size())
-        return refused("prompts of different lengths run in one part", "leave out the number of rows");
+        return is_causal_
+                   ? refused("prompts of different lengths run in one part", "leave out the number of rows")
+                   : refused("the model has no causal mask, so prompts run token by token, and must have one length");
       const size_t to = std::min(from + rows, prompt.size());
       part.emplace_back(prompt.begin() + static_cast<ptrdiff_t>(from), prompt.begin() + static_cast<ptrdiff_t>(to));
     }
@@ -583,13 +599,14 @@ Expected<Generated> Generator::generate(const TokenLists& prompts, const Generat
     if (Done enough = pool_->check(lengths); !enough) return enough.error();
   }
   Stopwatch watch;
-  for (const size_t rows : {options.prompt_rows == 0 ? longest : std::min(options.prompt_rows, longest), size_t{1}}) {
+  const size_t prompt_rows = is_causal_ ? options.prompt_rows : 1;
+  for (const size_t rows : {prompt_rows == 0 ? longest : std::min(prompt_rows, longest), size_t{1}}) {
     const auto prepared = prepare(rows);
     if (!prepared) return prepared.error();
     result.launches = launches_of((*prepared)->schedule());
   }
   result.prepare_ms = watch.lap_ms();
-  if (Done fed = feed_prompts(prompts, options.prompt_rows); !fed) return fed.error();
+  if (Done fed = feed_prompts(prompts, prompt_rows); !fed) return fed.error();
   const bool is_greedy = options.sampling.is_greedy();  // a drawn token is not on the device for the next run
   std::vector<bool> has_ended(prompts.size());
   for (size_t i = 0; i < options.most_tokens; ++i) {

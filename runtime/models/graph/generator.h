@@ -13,7 +13,7 @@
 //   (*generator)->feed({{17}});
 //
 // A run has the same number of tokens of each sequence. Only in the first one sequences may have fewer: they are padded
-// at their end. The caches stay on the device and have room for `capacity` tokens of each sequence. One recording serves
+// at their end. If attention to cached tokens has no causal mask, each run has one token of each sequence. The caches stay on the device and have room for `capacity` tokens of each sequence. One recording serves
 // every length, so the second and all later tokens need no preparing. Paged caches consist of blocks, which sequences get
 // as they grow; with fewer blocks than the capacity of all sequences, the caches take less memory. A sequence that has ended gives its
 // blocks to the others.
@@ -150,6 +150,7 @@ class Generator {
   OperatorEntries operators_;
   GeneratorOptions options_;
   int64_t vocabulary_ = 0;
+  bool is_causal_ = true;            // else runs are of one token of each sequence
   std::optional<Graph> incomplete_;  // until set_inputs() says its inputs' shapes
   std::optional<Model> once_;        // what is computed of the inputs that are set, if there is something
   std::optional<Model> model_;       // the rest

@@ -129,31 +129,50 @@ std::vector<std::string> texts_of(std::span<const Note> notes) {
 
 namespace {
 
-Done prepare(Model& model, const ImportOptions& options, std::vector<Note>& notes) {
+// Exporters call the choice of a branch so. Models without such a choice have no input of this name.
+constexpr std::string_view kChoice = "use_cache_branch";
+
+const ValueInfo* choice_of(const ModelGraph& graph) {
+  const auto input = std::ranges::find(graph.inputs, kChoice, &ValueInfo::name);
+  return input != graph.inputs.end() && input->type == ElementType::boolean && input->shape ? &*input : nullptr;
+}
+
+// `options` get the states that remain.
+Done prepare(Model& model, ImportOptions& options, std::vector<Note>& notes) {
+  const bool has_states = !options.states.empty() || (options.finds_states && !states_of(model.graph).empty());
+  if (const ValueInfo* choice = has_states ? choice_of(model.graph) : nullptr) {
+    HostTensor yes = zeros(DType::u8, Shape(choice->shape->size(), 1));
+    set_element(yes, 0, 1);
+    options.constants.emplace(kChoice, std::move(yes));
+  }
   if (Done bound = bind_constants(model.graph, options.constants); !bound) return bound;
   if (Done bound = bind_sides(model.graph, options.shapes); !bound) return bound;
-  if (options.fuses) inline_branches(model.graph);
+  if (options.states.empty() && options.finds_states) options.states = states_of(model.graph);
+  options.finds_states = false;
+  if (options.fuses) take_constant_states(model.graph, inline_branches(model.graph), options.states);
   if (Done upgraded = upgrade(model); !upgraded) return upgraded;
   if (Done sound = check_model(model); !sound) return sound;
   spell_out(model.graph);
   join_layers(model.graph);
   if (!options.fuses) return std::monostate{};
   join_functions(model.graph);
-  const bool finds_states = options.states.empty() && options.finds_states;
-  return join_attention(model, finds_states ? states_of(model.graph) : options.states, options.positions_follow_caches,
-                        notes);
+  return join_attention(model, options.states, options.positions_follow_caches, notes);
 }
 
 }  // namespace
 
 Expected<Imported> import_model(Model model, const ImportOptions& options) {
+  ImportOptions how = options;
   std::vector<Note> notes;
-  if (Done prepared = prepare(model, options, notes); !prepared) return prepared.error();
-  auto imported = Importer(model, options).run();
-  if (!imported && !notes.empty()) {
-    // Nodes of unknown sides are often such attention.
+  const bool is_open = choice_of(model.graph) && !options.constants.contains(kChoice);
+  if (Done prepared = prepare(model, how, notes); !prepared) return prepared.error();
+  auto imported = Importer(model, how).run();
+  if (!imported) {
     Error error = imported.error();
-    for (const std::string& text : texts_of(notes)) error.message += "\n  " + text;
+    // Nodes of unknown sides are often such attention.
+    for (const std::string& text : texts_of(notes)) error.message += "
+  " + text;
+    if (is_open) error.hint = "the input 'use_cache_branch' may be a constant: --constant use_cache_branch=1";
     return error;
   }
   if (imported) imported->notes.insert(imported->notes.begin(), notes.begin(), notes.end());
@@ -161,9 +180,10 @@ Expected<Imported> import_model(Model model, const ImportOptions& options) {
 }
 
 Expected<Support> check_support(Model model, const ImportOptions& options) {
+  ImportOptions how = options;
   std::vector<Note> notes;
-  if (Done prepared = prepare(model, options, notes); !prepared) return prepared.error();
-  Importer importer(model, options);
+  if (Done prepared = prepare(model, how, notes); !prepared) return prepared.error();
+  Importer importer(model, how);
   const auto imported = importer.run();
   Support support{importer.node_count(), importer.lacks()};
   if (!imported && support.lacks.empty()) return imported.error();

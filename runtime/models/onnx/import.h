@@ -72,7 +72,8 @@ struct ImportOptions {
   bool fuses = true;
   // Caches of layers of attention become states of the graph. Their third dimension is then the capacity, in keys. How
   // many keys are there is in `seqlens_k` of a GroupQueryAttention. Attention and MultiHeadAttention have no such input,
-  // so the graph gets one, kLastPositions.
+  // so the graph gets one, kLastPositions. A model that chooses between a branch with caches and one without, by an input
+  // use_cache_branch, takes the one with caches, unless `constants` has this input.
   std::vector<StateNames> states = {};
   bool finds_states = false;  // those of states_of(), if `states` is empty
   // A token's position in the input position_ids is its place in the caches, as Generator writes it. Then rotations and

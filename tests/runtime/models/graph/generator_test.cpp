@@ -8,7 +8,7 @@
 //
 // Those of make_written_out_model.py have attention as several nodes. With --width 16 --vocabulary 64 --positions 40:
 // llama.onnx has --seed 6, sdpa.onnx --seed 8 --type f16, gpt2.onnx --seed 2, whisper.onnx --seed 1, and encoded.onnx
-// --seed 2.
+// and merged.onnx --seed 2.
 #include "runtime/models/graph/generator.h"
 
 #include <fmt/format.h>
@@ -317,6 +317,35 @@ TEST_F(GivenInputsTest, WithOtherCachesAndInSingleSteps) {
       said.push_back(next->front());
     }
     EXPECT_EQ(said, kOfFirst);
+  }
+}
+
+// A decoder in an If of use_cache_branch. Its branch with caches has no causal mask, and gets keys of the encoder from the
+// other branch.
+TEST_F(GivenInputsTest, AMergedDecoder) {
+  const auto imported = onnx::import_model(std::filesystem::path(file_of("merged")), {.finds_states = true});
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(imported->graph.states.size(), 4u);
+  const auto open = onnx::import_model(std::filesystem::path(file_of("merged")));
+  ASSERT_FALSE(open);
+  EXPECT_THAT(to_text(open.error()), HasSubstr("hint: the input 'use_cache_branch' may be a constant"));
+  for (const Cache cache : {Cache::of_model, Cache::paged}) {
+    const auto it = Generator::create(context(), generated::operators::entries(), imported->graph,
+                                      {.capacity = 20, .cache = cache, .blocks = {.size = 4}});
+    ASSERT_TRUE(it) << to_text(it.error());
+    ASSERT_TRUE((*it)->set_inputs(encoded(rows_of(kTwo, 0, 1), {kAllRows})));
+    EXPECT_EQ(said_by(**it, {{1, 2, 3}}), TokenLists{kOfFirst});
+    EXPECT_EQ(said_by(**it, {{1, 2, 3}}, 2), TokenLists{kOfFirst});
+    ASSERT_TRUE((*it)->set_inputs(encoded(kShort, {{1, 1, 0, 1}})));
+    EXPECT_EQ(said_by(**it, {{1, 2, 3}}), TokenLists{kOfShort});
+    (*it)->start(1);
+    ASSERT_TRUE((*it)->feed({{1, 2, 3}}));
+    EXPECT_THAT(*(*it)->next({}), ElementsAre(kOfShort.front()));
+    ASSERT_TRUE((*it)->set_inputs(encoded(kTwo, {kAllRows, kFiveRows})));
+    const auto different = (*it)->generate({{1, 2, 3}, {4}}, {.most_tokens = 2});
+    ASSERT_FALSE(different);
+    EXPECT_EQ(to_text(different.error()),
+              "the model has no causal mask, so prompts run token by token, and must have one length");
   }
 }
 

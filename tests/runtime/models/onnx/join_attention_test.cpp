@@ -581,29 +581,92 @@ TEST(JoinCaches, InABranch) {
   EXPECT_THAT(operators_of(imported->graph), Not(HasSubstr("softmax")));
 }
 
-// A branch becomes nodes of the graph only if no other graph of the model has one of its names.
+// A name that another graph of the model has too gets a suffix.
 TEST(InlineBranches, NamesStayApart) {
-  const auto model_with = [](const std::string& first, const std::string& second) {
+  // The numbers that the results are.
+  const auto results_of = [](const std::string& first, const std::string& second) {
     Model model;
     const auto yes = std::make_shared<const Tensor>(
         Tensor{"yes", ElementType::boolean, {}, std::vector<std::byte>(1, std::byte{1})});
     model.graph.initializers.emplace("yes", yes);
+    float number = 1;
     for (const std::string& weight : {first, second}) {
       const auto branch = std::make_shared<ModelGraph>(), other = std::make_shared<ModelGraph>();
       branch->initializers.emplace(
-          weight, std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {}, std::vector<float>{1})));
-      branch->outputs.push_back({.name = weight});
+          weight, std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {}, std::vector<float>{number++})));
+      branch->nodes.push_back({.name = "pass", .op = "Identity", .inputs = {weight}, .outputs = {weight + " passed"}});
+      branch->outputs.push_back({.name = weight + " passed"});
       *other = *branch;
       const std::string result = "y" + std::to_string(model.graph.nodes.size());
       model.graph.nodes.push_back({.name = result, .op = "If", .inputs = {"yes"}, .outputs = {result}});
       model.graph.nodes.back().attributes = {{"then_branch", Subgraph{branch}}, {"else_branch", Subgraph{other}}};
     }
-    inline_branches(model.graph);
-    return std::ranges::count(model.graph.nodes, "If", &Node::op);
+    EXPECT_EQ(inline_branches(model.graph).size(), 2u);
+    List numbers;
+    for (std::string value : {"y0", "y1"}) {
+      for (const auto& node : {model.graph.nodes, model.graph.nodes}) {
+        const auto writer = std::ranges::find_if(node, [&](const Node& one) { return one.outputs[0] == value; });
+        EXPECT_EQ(writer->op, "Identity");
+        value = writer->inputs[0];
+      }
+      numbers.push_back(static_cast<int64_t>(model.graph.initializers.at(value)->real(0)));
+    }
+    return numbers;
   };
-  EXPECT_EQ(model_with("w", "w"), 2);
-  EXPECT_EQ(model_with("w", "yes"), 1);
-  EXPECT_EQ(model_with("a", "b"), 0);  // the branch that is not taken does not count
+  EXPECT_EQ(results_of("w", "w"), (List{1, 2}));
+  EXPECT_EQ(results_of("w", "yes"), (List{1, 2}));
+  EXPECT_EQ(results_of("w", "w (2)"), (List{1, 2}));
+  EXPECT_EQ(results_of("a", "b"), (List{1, 2}));
+}
+
+// Keys of an encoder, which the branch with a cache passes on, or gives without elements.
+TEST(ConstantStates, OfMergedDecoders) {
+  const std::vector<StateNames> states = {{"past.own", "present.own"}, {"past.encoder", "present.encoder"}};
+  const auto graph_with = [&](const std::string& of_keys, bool is_passed) {
+    ModelGraph graph, taken, other;
+    for (const char* input : {"input_ids", "encoded", "past.own", "past.encoder"})
+      graph.inputs.push_back({.name = input});
+    for (const char* output : {"present.own", "present.encoder"}) graph.outputs.push_back({.name = output});
+    graph.initializers.emplace(
+        "yes", std::make_shared<const Tensor>(Tensor{"yes", ElementType::boolean, {}, std::vector(1, std::byte{1})}));
+    taken.nodes.push_back({.name = "a", .op = "Add", .inputs = {"past.own", "past.encoder"}, .outputs = {"sum"}});
+    if (is_passed)
+      taken.nodes.push_back({.name = "b", .op = "Identity", .inputs = {"past.encoder"}, .outputs = {"keys"}});
+    else
+      taken.initializers.emplace("keys", std::make_shared<const Tensor>(Tensor{"keys", ElementType::f32, {0, 4}, {}}));
+    taken.outputs = {{.name = "sum"}, {.name = "keys"}};
+    other.nodes.push_back({.name = "c", .op = "Neg", .inputs = {of_keys}, .outputs = {"sum"}});
+    other.nodes.push_back({.name = "d", .op = "Abs", .inputs = {"sum"}, .outputs = {"keys"}});
+    other.outputs = {{.name = "sum"}, {.name = "keys"}};
+    Node choice{.name = "choice", .op = "If", .inputs = {"yes"}, .outputs = {"present.own", "present.encoder"}};
+    choice.attributes = {{"then_branch", Subgraph{std::make_shared<ModelGraph>(taken)}},
+                         {"else_branch", Subgraph{std::make_shared<ModelGraph>(other)}}};
+    graph.nodes = {choice};
+    return graph;
+  };
+  const auto inputs_of = [](const ModelGraph& graph) {
+    std::string names;
+    for (const ValueInfo& input : graph.inputs) names += input.name + " ";
+    return names;
+  };
+  for (const bool is_passed : {false, true}) {
+    ModelGraph graph = graph_with("encoded", is_passed);
+    auto remaining = states;
+    const auto others = inline_branches(graph);
+    take_constant_states(graph, others, remaining);
+    EXPECT_EQ(remaining, std::vector<StateNames>{states[0]});
+    EXPECT_EQ(inputs_of(graph), "input_ids encoded past.own ");
+    EXPECT_EQ(graph.outputs.size(), 1u);
+    EXPECT_TRUE(order_of(graph));
+    // Of tokens, or of a state, they are not the same in all runs: so they are an input.
+    for (const std::string of_keys : {"input_ids", "past.own", "past.encoder"}) {
+      ModelGraph changing = graph_with(of_keys, is_passed);
+      remaining = states;
+      take_constant_states(changing, inline_branches(changing), remaining);
+      EXPECT_EQ(remaining, std::vector<StateNames>{states[0]});
+      EXPECT_EQ(inputs_of(changing), "input_ids encoded past.own past.encoder ");
+    }
+  }
 }
 
 // ---- rotary embeddings ----------------------------------------------------------------------------------------------
