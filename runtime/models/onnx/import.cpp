@@ -170,8 +170,7 @@ Expected<Imported> import_model(Model model, const ImportOptions& options) {
   if (!imported) {
     Error error = imported.error();
     // Nodes of unknown sides are often such attention.
-    for (const std::string& text : texts_of(notes)) error.message += "
-  " + text;
+    for (const std::string& text : texts_of(notes)) error.message += "\n  " + text;
     if (is_open) error.hint = "the input 'use_cache_branch' may be a constant: --constant use_cache_branch=1";
     return error;
   }

@@ -107,50 +107,98 @@ std::string Rewriter::passed(std::string value) {
   return value;
 }
 
+namespace {
+
+// How a value takes part in a mask. A low number may be what a masked score becomes. Elsewhere it may be a limit of
+// positions, such as a window's.
+enum class Part : uint8_t {
+  fill,     // the mask, or what a choice or a product makes a part of it
+  summand,  // of the mask: a low number may move positions
+  other,
+};
+
+Part part_of_input(const Node& node, size_t input, Part part) {
+  constexpr std::string_view kPassing[] = {"Cast",  "Expand",  "Identity",  "Reshape", "Slice",
+                                           "Split", "Squeeze", "Transpose", "Trilu",   "Unsqueeze"};
+  if (part == Part::other || !node.domain.empty()) return Part::other;
+  if (node.op == "Where") return input == 0 ? Part::other : Part::fill;
+  if (node.op == "Mul") return Part::fill;
+  if (node.op == "Add" || node.op == "Max" || node.op == "Min") return Part::summand;
+  const bool passes = std::ranges::find(kPassing, node.op) != std::end(kPassing);
+  return passes && input == 0 ? part : Part::other;
+}
+
+// Counts constants, for Sources::largest.
+class LargestConstant {
+ public:
+  void count(const Tensor& tensor, Part part) {
+    for (const int64_t side : tensor.shape) largest_ = std::max(largest_, side);
+    constexpr int64_t kMostElements = 64;
+    for (int64_t i = 0; i < std::min(tensor.size(), kMostElements); ++i) {
+      if (is_real(tensor.type)) count_real(double{tensor.real(i)}, part);
+      else count_integer(tensor.integer(i));
+    }
+  }
+  void count(const Node& node, Part part) {
+    for (const auto& [name, attribute] : node.attributes) {
+      if (const auto* number = std::get_if<int64_t>(&attribute)) count_integer(*number);
+      if (const auto* real = std::get_if<float>(&attribute)) count_real(double{*real}, Part::other);
+      if (const auto* numbers = std::get_if<std::vector<int64_t>>(&attribute)) {
+        for (const int64_t number : *numbers) count_integer(number);
+      }
+      // What a Constant is, counts as a constant.
+      const auto* tensor = node.op == "Constant" ? nullptr : std::get_if<TensorPtr>(&attribute);
+      if (tensor && *tensor) count(**tensor, part);
+    }
+  }
+  int64_t largest() const { return largest_; }
+
+ private:
+  static constexpr int64_t kMostInteger = int64_t{1} << 30;  // a larger integer is "up to the end"
+
+  void count_integer(int64_t number) {
+    if (number > -kMostInteger && number < kMostInteger) largest_ = std::max(largest_, std::abs(number));
+  }
+  void count_real(double value, Part part) {
+    constexpr double kInfinite = 1e30, kNoPosition = -1.0 * (1 << 26);  // no cache is so long
+    const bool is_fill = value <= kNoPosition || (value <= kFilter && part == Part::fill);
+    if (is_fill || !(value < kInfinite)) return;
+    const double size = std::ceil(std::abs(value));
+    largest_ =
+        size < kMostInteger ? std::max(largest_, static_cast<int64_t>(size)) : std::numeric_limits<int64_t>::max();
+  }
+
+  int64_t largest_ = 0;
+};
+
+}  // namespace
+
 const Rewriter::Sources& Rewriter::sources(const std::string& value) {
   const auto found = sources_.find(value);
   if (found != sources_.end()) return found->second;
   // Without a recursion: models are deep.
   Sources all;
-  std::set<std::string_view> seen;
-  std::vector<std::string_view> open{value};
-  constexpr int64_t kMostInteger = int64_t{1} << 30;  // a larger integer is "up to the end"
-  const auto count_constant = [&](const Tensor& tensor) {
-    for (const int64_t side : tensor.shape) all.largest = std::max(all.largest, side);
-    // A real number below kFilter is what a masked score becomes.
-    constexpr int64_t kMostElements = 64;
-    for (int64_t i = 0; i < std::min(tensor.size(), kMostElements); ++i) {
-      const double element = is_real(tensor.type) ? double{tensor.real(i)} : static_cast<double>(tensor.integer(i));
-      constexpr double kInfinite = 1e30;  // and so is a real number above it
-      const bool counts =
-          is_real(tensor.type) ? element > kFilter && element < kInfinite : std::abs(element) < kMostInteger;
-      if (counts && std::abs(element) >= kMostInteger) all.largest = std::numeric_limits<int64_t>::max();
-      else if (counts) all.largest = std::max(all.largest, static_cast<int64_t>(std::ceil(std::abs(element))));
-    }
-  };
-  const auto count_attribute = [&](const AttributeData& attribute) {
-    const auto count = [&](int64_t number) {
-      if (number > -kMostInteger && number < kMostInteger) all.largest = std::max(all.largest, std::abs(number));
-    };
-    if (const auto* number = std::get_if<int64_t>(&attribute)) count(*number);
-    if (const auto* numbers = std::get_if<std::vector<int64_t>>(&attribute)) std::ranges::for_each(*numbers, count);
-  };
+  LargestConstant constants;
+  std::set<std::pair<std::string_view, Part>> seen;
+  std::vector<std::pair<std::string_view, Part>> open{{value, Part::fill}};
   while (!open.empty()) {
     if (visits_left_-- <= 0) {  // as if it depended on more than anyone knows
       all.inputs.insert("?");
       all.largest = std::numeric_limits<int64_t>::max();
       break;
     }
-    const std::string_view one = open.back();
+    const auto [one, part] = open.back();
     open.pop_back();
-    if (one.empty() || !seen.insert(one).second) continue;
+    if (one.empty() || !seen.emplace(one, part).second) continue;
     if (input(one)) all.inputs.emplace(one);
-    if (const TensorPtr tensor = constant(one)) count_constant(*tensor);
+    if (const TensorPtr tensor = constant(one)) constants.count(*tensor, part);
     const Node* node = writer(one);
     if (!node || node->op == "Shape" || node->op == "Size") continue;
-    for (const auto& [name, attribute] : node->attributes) count_attribute(attribute);
-    for (const std::string_view read : reads_of(*node)) open.push_back(read);
+    constants.count(*node, part);
+    const auto reads = reads_of(*node);
+    for (size_t i = 0; i < reads.size(); ++i) open.emplace_back(reads[i], part_of_input(*node, i, part));
   }
+  all.largest = std::max(all.largest, constants.largest());
   return sources_.emplace(value, std::move(all)).first->second;
 }
 
@@ -234,7 +282,12 @@ const Trial* Rewriter::trial_of(const TrialSize& size) {
   if (found != more_trials_.end()) return &found->second;
   if (more_trials_.size() == kMostTrials) return nullptr;
   const auto [shapes, values] = inputs_of(size, 0);
-  return &more_trials_.emplace(size, Trial(*model_, order_, shapes, values)).first->second;
+  // Each node of a mask computes a row for each new token.
+  constexpr int64_t kNodes = 128, kMost = 1 << 24;
+  const auto [batches, rows, past] = size_of(size);
+  const bool is_short = rows < kMost && past < kMost && rows * (past + rows) < kMost / kNodes;
+  const int64_t budget = is_short ? std::max(Trial::kBudget, kNodes * rows * (past + rows)) : kMost;
+  return &more_trials_.emplace(size, Trial(*model_, order_, shapes, values, budget)).first->second;
 }
 
 std::vector<Shape> Rewriter::shapes(std::string_view value) const {

@@ -179,7 +179,8 @@ std::optional<Dims> expanded_shape(const Known& input, const Known& target) {
 }  // namespace
 
 Trial::Trial(const Model& model, const Order& order, const std::map<std::string, Shape>& shapes,
-             const std::map<std::string, TensorPtr>& values) {
+             const std::map<std::string, TensorPtr>& values, int64_t budget) {
+  builder_.budget = budget;
   const auto opset = model.opsets.find("");
   builder_.opset = opset == model.opsets.end() ? 0 : opset->second;
   add_constants(model.graph);
@@ -190,8 +191,7 @@ Trial::Trial(const Model& model, const Order& order, const std::map<std::string,
 
 void Trial::add_constants(const ModelGraph& graph) {
   // In proportion to the model, as the importer's own: a small file takes a short time.
-  constexpr int64_t kLeast = 1 << 20, kPasses = 8;
-  builder_.budget = kLeast;
+  constexpr int64_t kPasses = 8;
   for (const auto& [name, tensor] : graph.initializers) {
     builder_.budget += kPasses * tensor->size();
     const Dims shape = dims_of(tensor->shape);
@@ -216,9 +216,9 @@ void Trial::visit(const Node& node) {
     return;
   }
   if (node.outputs.empty() || node.outputs[0].empty()) return;
+  // A trial may have positions past the end of a table. The shape is known nevertheless.
   auto folded = fold(builder_, node, arguments);
-  if (!folded) return;
-  if (*folded) {
+  if (folded && *folded) {
     known_.insert_or_assign(node.outputs[0], **std::move(folded));
     return;
   }

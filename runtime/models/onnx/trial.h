@@ -18,9 +18,11 @@ namespace qgen::onnx {
 
 class Trial {
  public:
-  // `values`: integers of inputs. Inputs without a value have data of the shape.
+  // `values`: integers of inputs. Inputs without a value have data of the shape. `budget`: how many elements are computed,
+  // and more in proportion to the model's constants.
+  static constexpr int64_t kBudget = 1 << 20;
   Trial(const Model& model, const Order& order, const std::map<std::string, Shape>& shapes,
-        const std::map<std::string, TensorPtr>& values);
+        const std::map<std::string, TensorPtr>& values, int64_t budget = kBudget);
 
   std::optional<Shape> shape(std::string_view value) const;
   // Of a value of shapes or constants; null: it depends on data, or is large.

@@ -478,6 +478,89 @@ TEST(JoinCaches, AWindow) {
   EXPECT_EQ(count, 2u);
 }
 
+// The same with reals. A low number is a limit in comparisons, and what scores become elsewhere.
+TEST(JoinCaches, AWindowOfReals) {
+  const auto real = [](Model& model, float value) {
+    const std::string name = "added real " + std::to_string(model.graph.initializers.size());
+    model.graph.initializers.emplace(
+        name, std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {}, std::vector<float>{value}, name)));
+    return name;
+  };
+  // Keys and their rows, as reals: what is seen besides.
+  using Seen = std::function<std::string(Model&, const std::string& keys, const std::string& rows)>;
+  const auto windows_with = [&](const Seen& seen_besides) {
+    auto model = language_model("sdpa");
+    Node& seen = node_with(*model, "LessOrEqual");
+    const std::string all = seen.outputs[0], keys = seen.inputs[0], rows = seen.inputs[1];
+    seen.outputs[0] = "up to the row";
+    const auto as_real = [&](const std::string& value) { return add(*model, "Cast", {value}, {{"to", int64_t{1}}}); };
+    const std::string near = seen_besides(*model, as_real(keys), as_real(rows));
+    model->graph.nodes.push_back({.name = "both", .op = "And", .inputs = {"up to the row", near}, .outputs = {all}});
+    const auto imported = import_model(*model, {.finds_states = true});
+    if (!imported) return imported.error().message.substr(0, 40);
+    std::string windows;
+    for (const graph::Node& node : imported->graph.nodes) {
+      if (node.op == "attention") windows += std::to_string(std::get<int64_t>(node.attributes.at("window"))) + " ";
+    }
+    return windows;
+  };
+  const std::string refusal = "its caches cannot stay on the device: the mask of";
+  const auto distance_above = [&](float limit) {
+    return [=](Model& model, const std::string& keys, const std::string& rows) {
+      return add(model, "Greater", {add(model, "Sub", {keys, rows}), real(model, limit)});
+    };
+  };
+  EXPECT_EQ(windows_with(distance_above(-12)), "12 12 ");
+  EXPECT_EQ(windows_with(distance_above(-20000)), "20000 20000 ");
+  EXPECT_EQ(windows_with(distance_above(-1e6f)), refusal.substr(0, 40));
+  EXPECT_EQ(windows_with(distance_above(-1e9f)), "0 0 ");  // no cache is so long
+  EXPECT_EQ(windows_with([&](Model& model, const std::string& keys, const std::string& rows) {
+              const std::string moved = add(model, "Add", {add(model, "Sub", {rows, keys}), real(model, -20000)});
+              return add(model, "Less", {moved, real(model, 0)});
+            }),
+            "20000 20000 ");
+  EXPECT_EQ(windows_with([&](Model& model, const std::string& keys, const std::string& rows) {
+              const std::string shape = add_integers(model, {1}, {1});
+              const auto limit = std::make_shared<const Tensor>(
+                  tensor_of<float>(ElementType::f32, {1}, std::vector<float>{-20000}, "limit"));
+              const std::string limits = add(model, "ConstantOfShape", {shape}, {{"value", TensorPtr(limit)}});
+              return add(model, "Greater", {add(model, "Sub", {keys, rows}), limits});
+            }),
+            "20000 20000 ");
+}
+
+// What scores become that are not seen, in the model's own masks and in halves.
+TEST(JoinCaches, LowNumbers) {
+  for (const float lowest : {-1e4f, -65504.0f, -1e9f}) {
+    SCOPED_TRACE(lowest);
+    auto model = language_model("llama");
+    size_t count = 0;
+    for (auto& [name, tensor] : model->graph.initializers) {
+      if (!is_real(tensor->type) || tensor->size() != 1 || tensor->real(0) > -1e30f) continue;
+      tensor = std::make_shared<const Tensor>(
+          tensor_of<float>(ElementType::f32, tensor->shape, std::vector<float>{lowest}, name));
+      ++count;
+    }
+    EXPECT_GT(count, 0u);
+    EXPECT_EQ(refusal_of(*model), "imported");
+  }
+  // Added to positions: such scores are low for the first 10,000 tokens only.
+  auto model = language_model("sdpa");
+  const std::string rows = node_with(*model, "LessOrEqual").inputs[1], seen = node_with(*model, "And").outputs[0];
+  const auto low = tensor_of<float>(ElementType::f32, {}, std::vector<float>{-20000}, "low");
+  model->graph.initializers.emplace("low", std::make_shared<const Tensor>(low));
+  const std::string sum = add(*model, "Add", {add(*model, "Cast", {rows}, {{"to", int64_t{1}}}), "low"});
+  const std::string fill = add(*model, "Cast", {sum}, {{"to", int64_t{10}}});
+  size_t count = 0;
+  for (Node& node : model->graph.nodes) {
+    if (node.op != "Where" || node.inputs[0] != seen) continue;
+    node.inputs[2] = fill;
+    ++count;
+  }
+  EXPECT_EQ(count, 2u);
+  EXPECT_THAT(refusal_of(*model), HasSubstr("its caches cannot stay on the device: the mask of"));
+}
+
 TEST(JoinCaches, RefusedMasks) {
   auto model = language_model("sdpa");
   ASSERT_TRUE(model);
