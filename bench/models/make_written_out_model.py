@@ -10,6 +10,7 @@ The nodes are those that PyTorch's exporters write.
     llama     groups of heads, rotary embeddings of positions, the mask of attention_mask and computed positions
     sdpa      the same as scaled_dot_product_attention: the scale on both sides, a mask of booleans, rotary tables,
               no input of positions
+    gptj      the same with rotary embeddings of neighbours: x[..., ::2] and x[..., 1::2]
     gpt2      learned positions, LayerNormalization, Gemm, a mask that is a part of a table
     whisper   the decoder of speech recognition: attention to itself, and to keys and values of an encoder
     encoded   the same, and the keys and values are computed of the encoder's result, with a mask of its rows
@@ -255,6 +256,20 @@ class Sdpa(Llama):
         return self.MatMul(weights, v)
 
 
+class GptJ(Sdpa):
+    def angles(self):
+        angle = np.arange(self.options.positions)[:, None] * 10000.0 ** (-np.arange(0, self.head, 2) / self.head)
+        angle = np.repeat(angle, 2, 1)
+        return tuple(self.Gather(function(angle).astype(self.real), self.positions) for function in (np.cos, np.sin))
+
+    def rotated(self, x, cos, sin):
+        """rotate_every_two of transformers."""
+        even, odd = (self.Slice(x, [start], [2**63 - 1], [3], [2]) for start in (0, 1))
+        pairs = self.Concat(self.Unsqueeze(self.Neg(odd), [-1]), self.Unsqueeze(even, [-1]), axis=-1)
+        turned = self.Reshape(pairs, self.list(*(self.side(pairs, i) for i in range(3)), self.head))
+        return self.Add(self.Mul(x, cos), self.Mul(turned, sin))
+
+
 class Gpt2(Decoder):
     kv_heads = None
 
@@ -469,7 +484,7 @@ class Merged(Graph):
         self.nodes = [helper.make_node("If", ["use_cache_branch"], names, name="optimum::if", then_branch=graphs[0], else_branch=graphs[1])]
 
 
-FORMS = {"llama": Llama, "sdpa": Sdpa, "gpt2": Gpt2, "whisper": Whisper, "encoded": Encoded,
+FORMS = {"llama": Llama, "sdpa": Sdpa, "gptj": GptJ, "gpt2": Gpt2, "whisper": Whisper, "encoded": Encoded,
          "merged": Merged}
 
 

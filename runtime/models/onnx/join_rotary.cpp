@@ -4,6 +4,12 @@
 // x * cos + concat(-second half of x, first half of x) * sin, over the last axis of heads, as RotaryEmbedding. That one
 // takes one cos and one sin for two elements. So cos and sin must have equal halves, by how they are made: a Concat of
 // one value with itself, or a constant table, and functions of these.
+//
+// The interleaved form pairs neighbours instead of halves. There are two ways to write it, x1 and x2 being the elements
+// with even and odd numbers:
+//
+//   x * cos + flatten(stack(-x2, x1)) * sin                        cos and sin have each angle twice
+//   flatten(stack(x1 * cos - x2 * sin, x2 * cos + x1 * sin))       cos and sin have it once
 #include <algorithm>
 #include <cstring>
 
@@ -18,7 +24,8 @@ class RotaryJoiner {
 
   void run() {
     for (Node* node : rewriter_.nodes()) {
-      if (node->op == "Add" && node->domain.empty() && node->inputs.size() == 2) join(*node);
+      if (node->op == "Add" && node->domain.empty() && node->inputs.size() == 2) join_sum(*node);
+      if (node->op == "Reshape" && node->domain.empty() && node->inputs.size() == 2) join_stack(*node);
     }
   }
 
@@ -90,6 +97,157 @@ class RotaryJoiner {
     return !shapes.empty() && (axis == -1 || axis == std::ssize(shapes.front()) - 1);
   }
 
+  // ---- neighbours ---------------------------------------------------------------------------------------------------
+
+  std::optional<int64_t> constant_at(const Node& node, std::string_view attribute, size_t index, int64_t otherwise) {
+    if (node.find(attribute)) {
+      const auto list = node.integers(attribute);
+      return list.size() == 1 ? std::optional(list.front()) : std::nullopt;
+    }
+    if (!node.has_input(index)) return otherwise;
+    const auto number = rewriter_.number(node.inputs[index]);
+    return number ? std::optional(static_cast<int64_t>(*number)) : std::nullopt;
+  }
+
+  // The x whose elements with even numbers the value is, or with odd ones: x[..., start::2], or the same of x with the
+  // last axis parted in pairs.
+  std::optional<std::string> every_second_of(const std::string& value, int64_t start) {
+    const Node* node = rewriter_.writer(value);
+    if (!node || !node->domain.empty() || node->inputs.empty()) return std::nullopt;
+    const Node* parts = node->op == "Gather" ? rewriter_.writer(node->inputs[0], "Reshape", 2) : nullptr;
+    if (node->op != "Slice" && !parts) return std::nullopt;
+    const std::string& x = parts ? parts->inputs[0] : node->inputs[0];
+    const auto whole = rewriter_.shapes(x), half = rewriter_.shapes(value), pairs = rewriter_.shapes(node->inputs[0]);
+    if (whole.empty() || half.empty() || pairs.empty() || whole.front().empty()) return std::nullopt;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      Shape expected = whole[i];
+      if (expected.back() % 2 != 0 || expected.back() != whole.front().back()) return std::nullopt;
+      expected.back() /= 2;
+      if (half[i] != expected) return std::nullopt;
+      expected.push_back(2);
+      if (parts && pairs[i] != expected) return std::nullopt;
+    }
+    const int64_t rank = std::ssize(whole.front()), side = whole.front().back();
+    if (parts) {
+      const int64_t axis = node->integer("axis", 0);
+      const auto index = rewriter_.number(node->inputs.size() > 1 ? node->inputs[1] : "");
+      const bool fits = (axis == -1 || axis == rank) && index &&
+                        (*index == static_cast<double>(start) || *index == static_cast<double>(start - 2));
+      return fits ? std::optional(x) : std::nullopt;
+    }
+    const auto from = constant_at(*node, "starts", 1, 0), axis = constant_at(*node, "axes", 3, 0),
+               step = constant_at(*node, "steps", 4, 1);
+    const bool fits =
+        from && axis && step == 2 && (*axis == -1 || *axis == rank - 1) && (*from == start || *from == start - side);
+    return fits ? std::optional(x) : std::nullopt;
+  }
+
+  // The two values that are stacked along a new last axis, which is then joined with the one before.
+  std::optional<std::pair<std::string, std::string>> stacked_at(const Node& flattening) {
+    const Node* joint = rewriter_.writer(flattening.inputs[0], "Concat", 2);
+    // Other nodes may read its shape.
+    if (!joint || joint->inputs.size() != 2 || !is_along_last(*joint, flattening.inputs[0])) return std::nullopt;
+    const auto result = rewriter_.shapes(flattening.outputs[0]);
+    std::vector<std::string> parts;
+    for (const std::string& wide : joint->inputs) {
+      const Node* wider = rewriter_.writer(wide, "Unsqueeze", 1);
+      const auto before = wider ? rewriter_.shapes(wider->inputs[0]) : std::vector<Shape>();
+      const auto after = rewriter_.shapes(wide);
+      if (before.empty() || before.size() != after.size() || before.size() != result.size()) return std::nullopt;
+      for (size_t i = 0; i < before.size(); ++i) {
+        Shape expected = before[i];
+        expected.push_back(1);
+        if (after[i] != expected) return std::nullopt;
+        expected.pop_back();
+        if (expected.empty()) return std::nullopt;
+        expected.back() *= 2;
+        if (result[i] != expected) return std::nullopt;
+      }
+      parts.push_back(wider->inputs[0]);
+    }
+    return std::pair(parts[0], parts[1]);
+  }
+
+  // The x of flatten(stack(-x2, x1)).
+  std::optional<std::string> turned_pairs_at(const std::string& value) {
+    const Node* flattening = rewriter_.writer(value, "Reshape", 2);
+    if (!flattening || !rewriter_.only_reader(value)) return std::nullopt;
+    const auto parts = stacked_at(*flattening);
+    const Node* negative = parts ? rewriter_.writer(parts->first, "Neg", 1) : nullptr;
+    if (!negative) return std::nullopt;
+    const auto odd = every_second_of(negative->inputs[0], 1), even = every_second_of(parts->second, 0);
+    return odd && odd == even ? odd : std::nullopt;
+  }
+
+  // [.., R] of [.., 2 R], if each element is there twice.
+  std::optional<std::string> single_of(const std::string& value, int depth = 0) {
+    constexpr int kMostNodes = 16;
+    if (depth > kMostNodes) return std::nullopt;
+    const auto found = singles_.find(value);
+    if (found != singles_.end()) return found->second;
+    auto single = made_single(value, depth);
+    singles_.emplace(value, single);
+    return single;
+  }
+  std::optional<std::string> made_single(const std::string& value, int depth) {
+    if (const TensorPtr constant = rewriter_.constant(value)) return single_of_constant(*constant);
+    const Node* node = rewriter_.writer(value);
+    if (!node || !node->domain.empty() || node->inputs.empty()) return std::nullopt;
+    if (node->op == "Reshape" && node->inputs.size() == 2) return repeated_at(*node);
+    if (node->op == "Gather" && is_along_last(*node, node->inputs[0])) return gathered_twice(*node);
+    return function_of_part(*node, [&](const std::string& input) { return single_of(input, depth + 1); });
+  }
+  // Unsqueeze along a new last axis, Expand, Tile or Concat to two of them, and Reshape.
+  std::optional<std::string> repeated_at(const Node& flattening) {
+    const Node* repeat = rewriter_.writer(flattening.inputs[0]);
+    const bool repeats =
+        repeat && repeat->domain.empty() &&
+        (repeat->op == "Expand" || repeat->op == "Tile" ||
+         (repeat->op == "Concat" && repeat->inputs.size() == 2 && repeat->inputs[0] == repeat->inputs[1]));
+    const Node* wider = repeats ? rewriter_.writer(repeat->inputs[0], "Unsqueeze", 1) : nullptr;
+    if (!wider) return std::nullopt;
+    const auto inner = rewriter_.shapes(wider->inputs[0]), one = rewriter_.shapes(repeat->inputs[0]),
+               two = rewriter_.shapes(flattening.inputs[0]), flat = rewriter_.shapes(flattening.outputs[0]);
+    if (inner.empty() || one.empty() || two.empty() || flat.empty() || inner.front().empty()) return std::nullopt;
+    for (size_t i = 0; i < inner.size(); ++i) {
+      Shape expected = inner[i];
+      expected.push_back(1);
+      if (one[i] != expected) return std::nullopt;
+      expected.back() = 2;
+      if (two[i] != expected) return std::nullopt;
+      expected.pop_back();
+      expected.back() *= 2;
+      if (flat[i] != expected) return std::nullopt;
+    }
+    return wider->inputs[0];
+  }
+  // By the numbers 0, 0, 1, 1, 2, 2, ...
+  std::optional<std::string> gathered_twice(const Node& node) {
+    const TensorPtr numbers = node.inputs.size() == 2 ? rewriter_.constant(node.inputs[1]) : nullptr;
+    const auto shapes = rewriter_.shapes(node.inputs[0]);
+    if (!numbers || is_real(numbers->type) || numbers->shape.size() != 1 || shapes.empty()) return std::nullopt;
+    for (const Shape& shape : shapes) {
+      if (numbers->size() != 2 * shape.back()) return std::nullopt;
+    }
+    for (int64_t i = 0; i < numbers->size(); ++i) {
+      if (numbers->integer(i) != i / 2) return std::nullopt;
+    }
+    return node.inputs[0];
+  }
+  std::optional<std::string> single_of_constant(const Tensor& tensor) {
+    if (tensor.shape.empty() || tensor.shape.back() % 2 != 0 || !is_real(tensor.type)) return std::nullopt;
+    Tensor single{"", tensor.type, tensor.shape, {}};
+    single.shape.back() /= 2;
+    const auto size = static_cast<size_t>(bytes(tensor.type));
+    for (size_t at = 0; at < tensor.data.size(); at += 2 * size) {
+      if (std::memcmp(&tensor.data[at], &tensor.data[at + size], size) != 0) return std::nullopt;
+      single.data.insert(single.data.end(), &tensor.data[at], &tensor.data[at] + size);
+    }
+    return rewriter_.add_constant(std::move(single));
+  }
+
+  // ---- halves -------------------------------------------------------------------------------------------------------
+
   // The first half of the last axis, if the second is the same.
   std::optional<std::string> half_of(const std::string& value, int depth = 0) {
     constexpr int kMostNodes = 16;
@@ -107,18 +265,23 @@ class RotaryJoiner {
     if (node->op == "Concat" && node->inputs.size() == 2 && node->inputs[0] == node->inputs[1])
       return is_along_last(*node, value) ? std::optional(node->inputs[0]) : std::nullopt;
     if (node->op == "Transpose") return half_of_turned(*node);
+    return function_of_part(*node, [&](const std::string& input) { return half_of(input, depth + 1); });
+  }
+  // A function of each element, or rows of a table, of the part of its input that `part_of` gives.
+  template <typename PartOf>
+  std::optional<std::string> function_of_part(const Node& node, const PartOf& part_of) {
     constexpr std::string_view kOfOne[] = {"Cast", "Cos", "Identity", "Sin"};
-    const bool is_scaled = (node->op == "Mul" || node->op == "Div") && node->inputs.size() == 2;
-    const size_t of = is_scaled && rewriter_.number(node->inputs[0]) ? 1 : 0;
-    if (is_scaled && !rewriter_.number(node->inputs[1 - of])) return std::nullopt;
-    if (is_scaled && node->op == "Div" && of == 1) return std::nullopt;
-    const bool is_gather = node->op == "Gather" && node->integer("axis", 0) == 0 && node->inputs.size() == 2;
-    if (!is_scaled && !is_gather && std::ranges::find(kOfOne, node->op) == std::end(kOfOne)) return std::nullopt;
-    const Node copy = *node;
-    const auto half = half_of(is_gather ? whole_table(copy.inputs[0]) : copy.inputs[of], depth + 1);
-    if (!half) return std::nullopt;
+    const bool is_scaled = (node.op == "Mul" || node.op == "Div") && node.inputs.size() == 2;
+    const size_t of = is_scaled && rewriter_.number(node.inputs[0]) ? 1 : 0;
+    if (is_scaled && !rewriter_.number(node.inputs[1 - of])) return std::nullopt;
+    if (is_scaled && node.op == "Div" && of == 1) return std::nullopt;
+    const bool is_gather = node.op == "Gather" && node.integer("axis", 0) == 0 && node.inputs.size() == 2;
+    if (!is_scaled && !is_gather && std::ranges::find(kOfOne, node.op) == std::end(kOfOne)) return std::nullopt;
+    const Node copy = node;
+    const auto part = part_of(is_gather ? whole_table(copy.inputs[0]) : copy.inputs[of]);
+    if (!part) return std::nullopt;
     std::vector<std::string> inputs = copy.inputs;
-    inputs[of] = *half;
+    inputs[of] = *part;
     return rewriter_.add(copy.op, std::move(inputs), copy.attributes, copy.name);
   }
   // Halves that were joined along the axis that is the last one afterwards.
@@ -170,21 +333,24 @@ class RotaryJoiner {
   struct Rotation {
     std::string x, cos, sin;  // cos and sin as the model has them
     std::string names;
+    bool is_interleaved = false;
+    int64_t per_angle = 2;  // elements of x for one of cos
   };
   std::optional<Rotation> rotation_at(const Node& sum) {
     for (size_t i = 0; i < 2; ++i) {
       for (const Product& plain : products_at(sum.inputs[i])) {
         for (const Product& turned : products_at(sum.inputs[1 - i])) {
-          const auto x = turned_at(turned.x);
-          if (x == plain.x) return Rotation{*x, plain.factor, turned.factor, sum.name};
+          const auto x = turned_at(turned.x), of_pairs = x ? std::nullopt : turned_pairs_at(turned.x);
+          if (x == plain.x) return Rotation{*x, plain.factor, turned.factor, sum.name, false, 1};
+          if (of_pairs == plain.x) return Rotation{*of_pairs, plain.factor, turned.factor, sum.name, true, 1};
         }
       }
     }
     return std::nullopt;
   }
 
-  // The axis of heads, of heads [B, N, S, D] or [B, S, N, D]; cos is [B, S, D] with a 1 there.
-  std::optional<size_t> axis_of_heads(const std::string& x, const std::string& cos) const {
+  // The axis of heads, of heads [B, N, S, D] or [B, S, N, D]; cos is [B, S, D] or [B, S, D / 2] with a 1 there.
+  std::optional<size_t> axis_of_heads(const std::string& x, const std::string& cos, int64_t per_angle) const {
     const auto heads = rewriter_.shapes(x), angles = rewriter_.shapes(cos);
     if (heads.empty() || angles.empty()) return std::nullopt;
     // One row of angles for all sequences gets one for each when the input of positions is read instead.
@@ -193,8 +359,9 @@ class RotaryJoiner {
       bool fits = true;
       for (size_t i = 0; i < heads.size(); ++i) {
         Shape expected = heads[i];
-        fits = fits && expected.size() == 4;
+        fits = fits && expected.size() == 4 && expected.back() % per_angle == 0;
         if (fits) expected[axis] = 1;
+        if (fits) expected.back() /= per_angle;
         if (fits && may_widen && angles[i].size() == 4 && angles[i][0] == 1) expected[0] = 1;
         fits = fits && angles[i] == expected;
       }
@@ -203,43 +370,93 @@ class RotaryJoiner {
     return std::nullopt;
   }
 
-  // [B, S, D / 2] of what an Unsqueeze makes.
-  std::optional<std::string> angles_at(const std::string& value) {
+  // [B, S, ..] of what an Unsqueeze makes.
+  std::optional<std::string> rows_at(const std::string& value) {
     const Node* wider = rewriter_.writer(value, "Unsqueeze", 1);
     if (!wider) return std::nullopt;
-    const std::string inner = wider->inputs[0];
-    const auto before = rewriter_.shapes(inner);
-    if (before.empty() || before.front().size() != 3) return std::nullopt;
-    return half_of(inner);
+    const auto before = rewriter_.shapes(wider->inputs[0]);
+    return before.empty() || before.front().size() != 3 ? std::nullopt : std::optional(wider->inputs[0]);
+  }
+  // [B, S, D / 2].
+  std::optional<std::string> angles_at(const std::string& value, const Rotation& rotation) {
+    const auto rows = rows_at(value);
+    if (rotation.per_angle == 2) return rows;
+    if (rows) return rotation.is_interleaved ? single_of(*rows) : half_of(*rows);
+    const auto single = rotation.is_interleaved ? single_of(value) : std::nullopt;
+    return single ? rows_at(*single) : std::nullopt;
   }
 
-  void join(const Node& sum) {
+  void join_sum(const Node& sum) {
     const auto rotation = rotation_at(sum);
-    if (!rotation) return;
-    const auto axis = axis_of_heads(rotation->x, rotation->cos), same = axis_of_heads(rotation->x, rotation->sin);
+    if (rotation) join(*rotation, sum.outputs[0]);
+  }
+
+  // A product of the value and something, in both orders.
+  std::optional<std::string> factor_at(const std::string& value, const std::string& of) {
+    const Node* product = rewriter_.writer(value, "Mul", 2);
+    if (!product || product->inputs.size() != 2) return std::nullopt;
+    for (size_t i = 0; i < 2; ++i) {
+      if (product->inputs[i] == of) return product->inputs[1 - i];
+    }
+    return std::nullopt;
+  }
+
+  // flatten(stack(x1 * cos - x2 * sin, x2 * cos + x1 * sin))
+  void join_stack(const Node& flattening) {
+    const auto parts = stacked_at(flattening);
+    const Node* difference = parts ? rewriter_.writer(parts->first, "Sub", 2) : nullptr;
+    const Node* sum = difference ? rewriter_.writer(parts->second, "Add", 2) : nullptr;
+    const Node* first = sum ? rewriter_.writer(difference->inputs[0], "Mul", 2) : nullptr;
+    const Node* second = first ? rewriter_.writer(difference->inputs[1], "Mul", 2) : nullptr;
+    if (!second || sum->inputs.size() != 2 || !rewriter_.only_reader(parts->first) ||
+        !rewriter_.only_reader(parts->second))
+      return;
+    for (const std::string& x1 : first->inputs) {
+      const auto x = every_second_of(x1, 0);
+      if (!x) continue;
+      for (const std::string& x2 : second->inputs) {
+        if (every_second_of(x2, 1) != x) continue;
+        const auto cos = factor_at(difference->inputs[0], x1), sin = factor_at(difference->inputs[1], x2);
+        for (size_t i = 0; i < 2; ++i) {
+          const bool fits =
+              cos && sin && factor_at(sum->inputs[i], x2) == cos && factor_at(sum->inputs[1 - i], x1) == sin;
+          if (!fits) continue;
+          join({*x, *cos, *sin, flattening.name, true, 2}, flattening.outputs[0]);
+          return;
+        }
+      }
+    }
+  }
+
+  void join(const Rotation& rotation, std::string result) {
+    if (rewriter_.shapes(result) != rewriter_.shapes(rotation.x)) return;
+    const auto axis = axis_of_heads(rotation.x, rotation.cos, rotation.per_angle),
+               same = axis_of_heads(rotation.x, rotation.sin, rotation.per_angle);
     if (!axis || axis != same) return;
-    const auto cos = angles_at(rotation->cos), sin = angles_at(rotation->sin);
+    const auto cos = angles_at(rotation.cos, rotation), sin = angles_at(rotation.sin, rotation);
     if (!cos || !sin) return;
-    const auto shapes = rewriter_.shapes(rotation->x);
+    const auto shapes = rewriter_.shapes(rotation.x);
     const int64_t heads = shapes.front()[*axis], width = shapes.front()[3];
     const auto is_same = [&](const Shape& one) { return one[*axis] == heads && one[3] == width; };
     if (!std::ranges::all_of(shapes, is_same)) return;
-    std::string x = rotation->x;
+    std::string x = rotation.x;
     if (*axis == 1) {
       const auto rows = rows_before(rewriter_, x);
       x = rows ? *rows : rewriter_.add("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
     }
     x = rewriter_.add("Reshape", {x, rewriter_.add_list({0, 0, heads * width})});
-    const std::string rotated = rewriter_.add("RotaryEmbedding", {x, *cos, *sin}, {{"num_heads", heads}}, sum.name);
+    std::map<std::string, AttributeData, std::less<>> attributes{{"num_heads", heads}};
+    if (rotation.is_interleaved) attributes.emplace("interleaved", int64_t{1});
+    const std::string rotated = rewriter_.add("RotaryEmbedding", {x, *cos, *sin}, attributes, rotation.names);
     const std::string target = rewriter_.add_list({0, 0, heads, width});
-    const std::string result = sum.outputs[0];
     if (*axis == 2) {
       rewriter_.replace(
-          result, {.name = sum.name + " heads", .op = "Reshape", .inputs = {rotated, target}, .outputs = {result}});
+          result,
+          {.name = rotation.names + " heads", .op = "Reshape", .inputs = {rotated, target}, .outputs = {result}});
       return;
     }
     const std::string parted = rewriter_.add("Reshape", {rotated, target});
-    rewriter_.replace(result, {.name = sum.name + " heads first",
+    rewriter_.replace(result, {.name = rotation.names + " heads first",
                                .op = "Transpose",
                                .inputs = {parted},
                                .outputs = {result},
@@ -248,7 +465,7 @@ class RotaryJoiner {
 
   Rewriter& rewriter_;
   bool reads_positions_;
-  std::map<std::string, std::optional<std::string>> halves_;
+  std::map<std::string, std::optional<std::string>> halves_, singles_;
 };
 
 // ---- rotations before caches ----------------------------------------------------------------------------------------

@@ -142,12 +142,13 @@ std::optional<Dims> sliced_shape(const Node& node, Arguments arguments) {
   if (axes.size() != starts->size() || steps.size() != starts->size()) return std::nullopt;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = dimension_at(axes[i], shape.size());
-    if (!axis || steps[i] != 1) return std::nullopt;
+    if (!axis || steps[i] < 1) return std::nullopt;
     const int64_t side = shape[*axis].value;
     const auto place = [&](int64_t said) {
       return std::clamp<int64_t>(said < 0 ? std::max(said, -side) + side : said, 0, side);
     };
-    shape[*axis].value = std::max<int64_t>(place((*ends)[i]) - place((*starts)[i]), 0);
+    const int64_t length = std::max<int64_t>(place((*ends)[i]) - place((*starts)[i]), 0);
+    shape[*axis].value = length / steps[i] + (length % steps[i] > 0 ? 1 : 0);
   }
   return shape;
 }

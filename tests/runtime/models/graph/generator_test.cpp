@@ -7,7 +7,7 @@
 // multi_head.onnx has --attention multi_head --kv-heads 4 --seed 3; their tokens are compared with runs without caches.
 //
 // Those of make_written_out_model.py have attention as several nodes. With --width 16 --vocabulary 64 --positions 40:
-// llama.onnx has --seed 6, sdpa.onnx --seed 8 --type f16, gpt2.onnx --seed 2, whisper.onnx --seed 1, and encoded.onnx
+// llama.onnx has --seed 6, sdpa.onnx --seed 8 --type f16, gpt2.onnx and gptj.onnx --seed 2, whisper.onnx --seed 1, and encoded.onnx
 // and merged.onnx --seed 2.
 #include "runtime/models/graph/generator.h"
 
@@ -62,6 +62,10 @@ const Recorded kRecorded[] = {
      {{46, 46, 6, 34, 19, 37, 6, 34, 34, 19, 19, 19, 19, 19, 19, 19, 19, 46, 19, 19, 19, 19, 19, 19},
       {19, 25, 30, 45, 19, 34, 19, 34, 6, 48, 4, 15, 19, 34, 4, 15, 19, 34, 21, 19, 34, 4, 43, 19},
       {38, 8, 19, 60, 34, 20, 19, 34, 4, 20, 50, 19, 21, 19, 3, 19, 34, 34, 4, 20, 19, 34, 19, 24}}},
+    {"gptj",
+     {{8, 37, 61, 21, 58, 58, 53, 12, 45, 16, 8, 58, 58, 53, 13, 8, 58, 58, 58, 51, 8, 58, 63, 22},
+      {24, 53, 41, 8, 53, 53, 62, 54, 58, 8, 58, 54, 58, 5, 28, 49, 58, 58, 44, 58, 44, 35, 26, 13},
+      {58, 58, 58, 44, 45, 28, 62, 54, 58, 54, 58, 54, 58, 24, 7, 24, 7, 29, 58, 54, 58, 54, 58, 58}}},
 };
 
 std::string file_of(const std::string& name) {
@@ -128,6 +132,7 @@ TEST_F(GeneratorTest, WrittenOutLayersAreOneNode) {
   for (const auto& [name, attention, rotations, caches, rotated_caches, sums, masks] :
        {Case{"llama", 2, 4, 2, 0, 4},
         {"sdpa", 2, 0, 0, 2, 4},
+        {"gptj", 2, 0, 0, 2, 4},
         {"gpt2", 2, 0, 2, 0, 5},
         {"whisper", 4, 0, 2, 0, 6},
         {"encoded", 4, 0, 2, 0, 6, 2}}) {
@@ -148,7 +153,7 @@ TEST_F(GeneratorTest, WrittenOutLayersAreOneNode) {
 
 // Rotations with tables, and both writes of the caches, are one launch; query, key and value are one product.
 TEST_F(GeneratorTest, WhatAWrittenOutLayerLaunches) {
-  for (const auto& [name, launches] : {std::pair("sdpa", 9u * 2 + 5), {"llama", 13u * 2 + 12}}) {
+  for (const auto& [name, launches] : {std::pair("sdpa", 9u * 2 + 5), {"gptj", 9u * 2 + 5}, {"llama", 13u * 2 + 12}}) {
     const auto it = generator(name, {.capacity = 32});
     ASSERT_TRUE(it);
     const auto generated = it->generate({kPrompts[0]}, {.most_tokens = 2});

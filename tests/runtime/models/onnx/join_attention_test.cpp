@@ -791,6 +791,95 @@ TEST(JoinRotary, HalvesOfHeads) {
   EXPECT_THAT(rotated([](ModelBuilder& m) { return angles_of(m, false); }, false), Not(HasSubstr("rotary_embedding")));
 }
 
+// Of neighbours: how x's elements with even or odd numbers, and angles that are there twice, are written.
+struct PairsForm {
+  int64_t axis = 1;                 // of heads
+  bool is_gathered = false;         // of x, parted in pairs, instead of every second element
+  std::string repeated = "Expand";  // of angles
+  int64_t first = 0;                // which elements are taken for the even ones
+  bool is_negated = true;           // the odd ones
+  bool is_stacked = false;          // angles once, and two sums
+  std::string_view sum = "Sub";     // of the even elements, if stacked
+  bool is_shared = true;            // cos of both sums, if stacked
+};
+std::string rotated_pairs(const PairsForm& form) {
+  ModelBuilder m;
+  const Shape heads = form.axis == 1 ? Shape{kBatches, kHeads, kRows, kSize} : Shape{kBatches, kRows, kHeads, kSize};
+  const std::string x = m.input("x", heads), last = m.list({-1});
+  const std::string angle = m.input("angle", {kBatches, kRows, kSize / 2});
+  Shape sides = heads;
+  sides.back() /= 2;
+  sides.push_back(2);
+  const auto every_second = [&](int64_t start) {
+    if (form.is_gathered)
+      return m.node("Gather", {m.node("Reshape", {x, m.list(sides)}), m.integers(ElementType::i64, {}, {start})},
+                    {{"axis", int64_t{-1}}});
+    return m.node("Slice", {x, m.list({start}), m.list({INT64_MAX}), m.list({3}), m.list({2})});
+  };
+  const auto stacked = [&](const std::string& a, const std::string& b) {
+    const std::string both =
+        m.node("Concat", {m.node("Unsqueeze", {a, last}), m.node("Unsqueeze", {b, last})}, {{"axis", int64_t{-1}}});
+    return m.node("Reshape", {both, m.list(heads)});
+  };
+  const auto twice = [&](const std::string& value) {
+    const Shape pairs = {kBatches, kRows, kSize / 2, 2};
+    const std::string flat = m.list({kBatches, kRows, kSize});
+    if (form.repeated == "halves") return m.node("Concat", {value, value}, {{"axis", int64_t{-1}}});
+    if (form.repeated == "Gather")
+      return m.node("Gather", {value, m.integers(ElementType::i64, {kSize}, {0, 0, 1, 1, 2, 2, 3, 3})},
+                    {{"axis", int64_t{2}}});
+    if (form.repeated == "others")
+      return m.node("Gather", {value, m.integers(ElementType::i64, {kSize}, {0, 0, 1, 1, 2, 3, 3, 3})},
+                    {{"axis", int64_t{2}}});
+    const std::string wide = m.node("Unsqueeze", {value, last});
+    if (form.repeated == "Concat")
+      return m.node("Reshape", {m.node("Concat", {wide, wide}, {{"axis", int64_t{-1}}}), flat});
+    return m.node("Reshape", {m.node("Expand", {wide, m.list(pairs)}), flat});
+  };
+  const auto with_heads = [&](const std::string& value) { return m.node("Unsqueeze", {value, m.list({form.axis})}); };
+  const std::string even = every_second(form.first), odd = every_second(1 - form.first);
+  const std::string cos = m.node("Cos", {angle}), sin = m.node("Sin", {angle});
+  std::string result;
+  if (form.is_stacked) {
+    const std::string c = with_heads(cos), s = with_heads(sin),
+                      other = form.is_shared ? c : with_heads(m.node("Neg", {cos}));
+    const std::string a = m.node(std::string(form.sum), {m.node("Mul", {even, c}), m.node("Mul", {odd, s})});
+    const std::string b = m.node("Add", {m.node("Mul", {even, s}), m.node("Mul", {odd, other})});
+    result = stacked(a, b);
+  } else {
+    const std::string turned = stacked(form.is_negated ? m.node("Neg", {odd}) : odd, even);
+    result =
+        m.node("Add", {m.node("Mul", {x, with_heads(twice(cos))}), m.node("Mul", {turned, with_heads(twice(sin))})});
+  }
+  const std::string weight = m.random_reals({kSize, kSize}, -0.5, 0.5);
+  m.output(m.node("Softmax", {m.node("MatMul", {m.node("MatMul", {result, weight}), weight})}));
+  return becomes(m);
+}
+
+TEST(JoinRotary, Neighbours) {
+  for (const int64_t axis : {int64_t{1}, int64_t{2}}) {
+    for (const bool is_gathered : {false, true}) {
+      for (const std::string repeated : {"Expand", "Concat", "Gather"}) {
+        SCOPED_TRACE(repeated);
+        EXPECT_THAT(rotated_pairs({.axis = axis, .is_gathered = is_gathered, .repeated = repeated}),
+                    HasSubstr("rotary_embedding"));
+      }
+      EXPECT_THAT(rotated_pairs({.axis = axis, .is_gathered = is_gathered, .is_stacked = true}),
+                  HasSubstr("rotary_embedding"));
+    }
+  }
+  const auto none = Not(HasSubstr("rotary_embedding"));
+  for (const PairsForm& form : {PairsForm{.repeated = "halves"},
+                                {.repeated = "others"},
+                                {.first = 1},
+                                {.is_negated = false},
+                                {.is_gathered = true, .first = 1},
+                                {.first = 1, .is_stacked = true},
+                                {.is_stacked = true, .sum = "Add"},
+                                {.is_stacked = true, .is_shared = false}})
+    EXPECT_THAT(rotated_pairs(form), none);
+}
+
 TEST(JoinRotary, RowsOfATable) {
   const auto table = [](bool are_equal) {
     return [=](ModelBuilder& m) {
