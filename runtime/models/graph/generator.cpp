@@ -354,7 +354,9 @@ Done Generator::check_are_set() const {
   for (const auto& [name, desc] : needed_) {
     const auto set = set_.find(name);
     if (set == set_.end())
-      return refused(fmt::format("input '{}' is not set", name), "it is set once, before the tokens");
+      return refused(
+          fmt::format("input '{}' is not set", name),
+          "an input that is no token, mask, position or cache stays the same for all tokens; set it before them");
     const auto sequences = std::ssize(lengths_);
     if (is_of_sequences(desc) && set->second.front() != sequences)
       return refused(fmt::format("input '{}' is {}, and there {} {} sequence{}", name, to_text(set->second),
