@@ -382,7 +382,7 @@ class AttentionJoiner {
   // How many keys the first row sees, if it does not see the first key.
   static int64_t window_of_first_row(const Mask& mask, const Tensor& tensor, const Shape& scores) {
     const int64_t rows = scores[scores.size() - 2], keys = scores.back();
-    if (tensor.shape.empty() || tensor.shape.back() != keys) return kNoWindow;
+    if (tensor.shape.empty() || tensor.shape.back() != keys || tensor.size() < keys) return kNoWindow;
     int64_t first = 0;
     while (first < keys && keeps(mask, tensor, first) == false) ++first;
     return first == 0 || first > keys - rows ? kNoWindow : keys - rows - first + 1;

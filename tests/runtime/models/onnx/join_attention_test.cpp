@@ -587,6 +587,24 @@ TEST(JoinCaches, ATableThatIsNotCausalAtItsEnd) {
   EXPECT_THAT(refusal_of(*model), HasSubstr("is not a causal one in all sizes"));
 }
 
+// No rows, no batch, no cached tokens.
+TEST(JoinCaches, SidesOfZero) {
+  for (const std::string name : {"llama", "sdpa", "gpt2", "whisper", "encoded", "merged", "gptj"}) {
+    for (const size_t input : {size_t{0}, size_t{1}, size_t{2}}) {
+      for (const size_t axis : {size_t{0}, size_t{1}}) {
+        auto model = language_model(name);
+        ASSERT_TRUE(model);
+        (*model->graph.inputs[input].shape)[axis] = {0, ""};
+        SCOPED_TRACE(name + ": " + model->graph.inputs[input].name);
+        for (const bool finds_states : {false, true}) {
+          const auto imported = import_model(*model, {.finds_states = finds_states});
+          EXPECT_TRUE(imported || !imported.error().message.empty());
+        }
+      }
+    }
+  }
+}
+
 TEST(JoinCaches, RefusedUsesOfTheLength) {
   auto model = language_model("llama");
   ASSERT_TRUE(model);
