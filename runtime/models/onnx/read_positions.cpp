@@ -20,12 +20,18 @@ class PositionReader {
     const auto& inputs = rewriter_.graph().inputs;
     const auto tokens = std::ranges::find(inputs, kTokens, &ValueInfo::name);
     if (tokens == inputs.end() || !tokens->shape || tokens->shape->size() != 2) return;
-    for (Node* node : rewriter_.nodes()) {
-      for (const std::string& output : node->outputs) {
-        if (!output.empty()) read(*node, output);
-      }
+    const ValueInfo info = *tokens;
+    // First those of all sequences. Some models repeat the positions of one sequence for the others.
+    for_each_value([&](Node&, const std::string& value) {
+      if (is_of_past(value) && is_of_all_sequences(value) && rank_of_positions(value) == 2)
+        read_instead_of(value, std::string(kPositions));
+    });
+    if (is_read_) {
+      add_input(info);
+      if (!rewriter_.refresh()) return;  // the caller's own refresh says why
     }
-    if (is_read_) add_input(*tokens);
+    for_each_value([&](Node& node, const std::string& value) { read(node, value); });
+    if (is_read_) add_input(info);
   }
 
  private:
@@ -35,8 +41,31 @@ class PositionReader {
     inputs.push_back({.name = std::string(kPositions), .type = ElementType::i64, .shape = tokens.shape});
   }
 
+  template <typename Visit>
+  void for_each_value(const Visit& visit) {
+    for (Node* node : rewriter_.nodes()) {
+      for (const std::string& output : node->outputs) {
+        if (!output.empty()) visit(*node, output);
+      }
+    }
+  }
+
+  bool is_of_past(const std::string& value) const {
+    return !rewriter_.is_output(value) && rewriter_.depends_on_past(value);
+  }
+  bool is_of_all_sequences(const std::string& value) const {
+    const auto shapes = rewriter_.shapes(value);
+    bool has_several = false;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const int64_t batches = rewriter_.sizes()[i].batches;
+      if (shapes[i].size() != 2 || shapes[i][0] != batches) return false;
+      has_several = has_several || batches > 1;
+    }
+    return has_several;
+  }
+
   void read(Node& node, const std::string& value) {
-    if (rewriter_.is_output(value) || !rewriter_.depends_on_past(value)) return;
+    if (!is_of_past(value)) return;
     const size_t rank = rank_of_positions(value);
     if (rank == 2) {
       read_instead_of(value, std::string(kPositions));
