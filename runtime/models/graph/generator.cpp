@@ -166,7 +166,7 @@ Done check_positions(const Graph& graph, const Inferred& inferred, const Generat
   return std::monostate{};
 }
 
-// Whether a token does not see later ones of its run. Some decoders were exported with one token only, and have no mask.
+// Whether a token does not see later ones of its run.
 bool sees_no_later_tokens(const Graph& graph) {
   std::vector<bool> is_cache(graph.values.size());
   for (const State& state : graph.states) is_cache[state.output] = true;
@@ -244,7 +244,7 @@ Done Generator::complete(const Graph& whole, const InputShapes& given) {
   if (shape.size() != 3)
     return refused(fmt::format("output '{}' is {}, and must be [batch, tokens, vocabulary]", options_.names.logits,
                                to_text(shape)));
-  is_causal_ = sees_no_later_tokens(graph);
+  is_causal_ = !graph.is_for_further_tokens || sees_no_later_tokens(graph);
   graph.outputs.erase(logits);
   const int64_t vocabulary = shape.back();
   add_head(graph, *before, value);

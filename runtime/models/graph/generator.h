@@ -13,7 +13,7 @@
 //   (*generator)->feed({{17}});
 //
 // A run has the same number of tokens of each sequence. Only in the first one sequences may have fewer: they are padded
-// at their end. If attention to cached tokens has no causal mask, each run has one token of each sequence. The caches stay on the device and have room for `capacity` tokens of each sequence. One recording serves
+// at their end. If the model is for further tokens (graph.h) and has no causal mask, each run has one token of each sequence. The caches stay on the device and have room for `capacity` tokens of each sequence. One recording serves
 // every length, so the second and all later tokens need no preparing. Paged caches consist of blocks, which sequences get
 // as they grow; with fewer blocks than the capacity of all sequences, the caches take less memory. A sequence that has ended gives its
 // blocks to the others.

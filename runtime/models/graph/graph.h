@@ -84,6 +84,9 @@ struct Graph {
   std::vector<State> states = {};
   // Inputs that the caller keeps on the device (PrepareOptions::kept). No run writes them.
   std::vector<ValueId> kept = {};
+  // Of a language model: that it was taken from a choice of a decoder for prompts and one for further tokens, as the
+  // second one. This may have no causal mask, since it gets one token.
+  bool is_for_further_tokens = false;
 
   ValueId add_input(std::string name, DType dtype, Shape shape);
   ValueId add_constant(std::string name, HostTensor data);

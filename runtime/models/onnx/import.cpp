@@ -137,8 +137,8 @@ const ValueInfo* choice_of(const ModelGraph& graph) {
   return input != graph.inputs.end() && input->type == ElementType::boolean && input->shape ? &*input : nullptr;
 }
 
-// `options` get the states that remain.
-Done prepare(Model& model, ImportOptions& options, std::vector<Note>& notes) {
+// `options` get the states that remain. `chooses`: the states are results of an If, of which one branch was taken.
+Done prepare(Model& model, ImportOptions& options, bool& chooses, std::vector<Note>& notes) {
   const bool has_states = !options.states.empty() || (options.finds_states && !states_of(model.graph).empty());
   if (const ValueInfo* choice = has_states ? choice_of(model.graph) : nullptr) {
     HostTensor yes = zeros(DType::u8, Shape(choice->shape->size(), 1));
@@ -149,7 +149,11 @@ Done prepare(Model& model, ImportOptions& options, std::vector<Note>& notes) {
   if (Done bound = bind_sides(model.graph, options.shapes); !bound) return bound;
   if (options.states.empty() && options.finds_states) options.states = states_of(model.graph);
   options.finds_states = false;
-  if (options.fuses) take_constant_states(model.graph, inline_branches(model.graph), options.states);
+  if (options.fuses) {
+    const OtherResults others = inline_branches(model.graph);
+    chooses = std::ranges::any_of(options.states, [&](const auto& state) { return others.contains(state.output); });
+    take_constant_states(model.graph, others, options.states);
+  }
   if (Done upgraded = upgrade(model); !upgraded) return upgraded;
   if (Done sound = check_model(model); !sound) return sound;
   spell_out(model.graph);
@@ -164,8 +168,9 @@ Done prepare(Model& model, ImportOptions& options, std::vector<Note>& notes) {
 Expected<Imported> import_model(Model model, const ImportOptions& options) {
   ImportOptions how = options;
   std::vector<Note> notes;
+  bool chooses = false;
   const bool is_open = choice_of(model.graph) && !options.constants.contains(kChoice);
-  if (Done prepared = prepare(model, how, notes); !prepared) return prepared.error();
+  if (Done prepared = prepare(model, how, chooses, notes); !prepared) return prepared.error();
   auto imported = Importer(model, how).run();
   if (!imported) {
     Error error = imported.error();
@@ -174,6 +179,7 @@ Expected<Imported> import_model(Model model, const ImportOptions& options) {
     if (is_open) error.hint = "the input 'use_cache_branch' may be a constant: --constant use_cache_branch=1";
     return error;
   }
+  if (imported) imported->graph.is_for_further_tokens = chooses;
   if (imported) imported->notes.insert(imported->notes.begin(), notes.begin(), notes.end());
   return imported;
 }
@@ -181,7 +187,8 @@ Expected<Imported> import_model(Model model, const ImportOptions& options) {
 Expected<Support> check_support(Model model, const ImportOptions& options) {
   ImportOptions how = options;
   std::vector<Note> notes;
-  if (Done prepared = prepare(model, how, notes); !prepared) return prepared.error();
+  bool chooses = false;
+  if (Done prepared = prepare(model, how, chooses, notes); !prepared) return prepared.error();
   Importer importer(model, how);
   const auto imported = importer.run();
   Support support{importer.node_count(), importer.lacks()};

@@ -339,6 +339,8 @@ TEST_F(GivenInputsTest, AMergedDecoder) {
   const auto imported = onnx::import_model(std::filesystem::path(file_of("merged")), {.finds_states = true});
   ASSERT_TRUE(imported) << to_text(imported.error());
   EXPECT_EQ(imported->graph.states.size(), 4u);
+  EXPECT_TRUE(imported->graph.is_for_further_tokens);
+  EXPECT_FALSE(graph_of("encoded")->is_for_further_tokens);
   const auto open = onnx::import_model(std::filesystem::path(file_of("merged")));
   ASSERT_FALSE(open);
   EXPECT_THAT(to_text(open.error()), HasSubstr("hint: the input 'use_cache_branch' may be a constant"));
