@@ -17,6 +17,7 @@ namespace {
 
 // Legal by the rules of specs, and likely to mean something else in C++, in GLSL, or in qgen's output.
 // clang-format off
+// Not `workgroup`, whose values must be a size of the module's workgroups.
 constexpr std::string_view kLikely[] = {
     "a",          "b",          "x",         "I",        "x_mode",      "a_b",        "k2d",      "k2",
     "n3x3",       "X",          "X_y",       "xY",       "EOF",         "NULL_2",     "INT_MAX",  "linux",
@@ -35,7 +36,7 @@ constexpr std::string_view kLikely[] = {
     "exp",        "log2",       "floor",     "clamp",    "dot",         "none",       "f32",      "buffer",
     "strided",    "true_",      "make_call", "in_order", "checked",     "run",        "entry",    "entries",
     "signature",  "signatures", "tensors",   "is_word",  "main_",       "y_data",     "problem2", "local_size",
-    "workgroup",  "subgroup",   "float16",   "half_",    "uint8",       "int4",       "sum",       "representations", "InferArguments", "Representation"};
+    "subgroup",   "float16",   "half_",    "uint8",       "int4",       "sum",       "representations", "InferArguments", "Representation"};
 // clang-format on
 
 class Names {
