@@ -91,9 +91,18 @@ std::vector<int64_t> places_in(const Shape& shape, const Shape& output) {
   return places;
 }
 
+// Loops go along each side, even if another one is 0.
+bool is_bounded(const Shape& shape, int64_t most) {
+  int64_t extent = 1;
+  for (const int64_t side : shape) {
+    if (__builtin_mul_overflow(extent, std::max<int64_t>(side, 1), &extent) || extent > most) return false;
+  }
+  return true;
+}
+
 Done check_size(const Shape& shape, int64_t most) {
   if (Done sound = check_shape(shape); !sound) return sound;
-  if (element_count(shape) <= most) return std::monostate{};
+  if (is_bounded(shape, most)) return std::monostate{};
   return refused(fmt::format("a constant of shape {} is more than the model's size allows", to_text(shape)));
 }
 
@@ -516,9 +525,12 @@ Evaluated cumulative_sum(const Node& node, const Tensor& x, int64_t said_axis) {
 }
 
 // By mean and variance of each channel, or by those that are given. Exporters write weights that are standardized so.
-Evaluated batch_normalization(const Node& node, Inputs inputs) {
+Evaluated batch_normalization(const Node& node, Inputs inputs, int64_t opset) {
   const Tensor& x = *inputs[0];
+  constexpr int64_t kWithMode =
+      14;  // before, a node with more outputs trains, by an average that also has the old mean
   const bool trains = node.integer("training_mode", 0) != 0;
+  if (opset < kWithMode && node.outputs.size() > 1) return std::optional<Tensor>();
   if (inputs.size() < 5 || !is_real(x.type) || x.shape.size() < 2) return std::optional<Tensor>();
   const int64_t channels = x.shape[1], inner = element_count({x.shape.begin() + 2, x.shape.end()});
   for (size_t i = 1; i < 5; ++i) {
@@ -588,7 +600,7 @@ Evaluated gather_nd(const Node& node, const Tensor& x, const Tensor& indices, in
   const int64_t inner = element_count({inner_begin, x.shape.end()});
   const Strides strides = row_major_strides(x.shape);
   Tensor result = made(node, x.type, std::move(shape));
-  for (int64_t row = 0; row < rows; ++row) {
+  for (int64_t row = 0; inner > 0 && row < rows; ++row) {
     int64_t from = 0;
     for (size_t d = 0; d < depth; ++d) {
       const int64_t said = indices.integer(row * static_cast<int64_t>(depth) + static_cast<int64_t>(d));
@@ -694,10 +706,10 @@ bool is_evaluated(std::string_view op) {
 }
 
 Evaluated evaluate(const Node& node, Inputs inputs, int64_t opset, int64_t most) {
-  (void)opset;
   if (inputs.empty() || !inputs[0]) return std::optional<Tensor>();
   for (const TensorPtr& input : inputs) {
     if (input && !is_known_type(input->type)) return std::optional<Tensor>();
+    if (input && input->size() == 0 && !is_bounded(input->shape, most)) return std::optional<Tensor>();
   }
   const bool has_two = inputs.size() > 1 && inputs[1];
   const bool has_all = std::ranges::all_of(inputs, [](const TensorPtr& input) { return input != nullptr; });
@@ -725,7 +737,7 @@ Evaluated evaluate(const Node& node, Inputs inputs, int64_t opset, int64_t most)
   if (node.op == "CumSum" && has_two && inputs[1]->size() == 1) return cumulative_sum(node, x, inputs[1]->integer(0));
   if (node.op == "ScatterND" && has_all && inputs.size() == 3) return scatter_nd(node, x, *inputs[1], *inputs[2]);
   if (node.op == "IsNaN") return is_nan(node, x);
-  if (node.op == "BatchNormalization") return batch_normalization(node, inputs);
+  if (node.op == "BatchNormalization") return batch_normalization(node, inputs, opset);
   if (node.op == "Clip" && !is_real(x.type)) return clip(node, inputs);
   if (is_function(node.op)) return function(node, inputs);
   return std::optional<Tensor>();

@@ -156,7 +156,7 @@ Done prepare(Model& model, ImportOptions& options, bool& chooses, std::vector<No
   }
   if (Done upgraded = upgrade(model); !upgraded) return upgraded;
   if (Done sound = check_model(model); !sound) return sound;
-  spell_out(model.graph);
+  spell_out(model);
   join_layers(model.graph);
   if (!options.fuses) return std::monostate{};
   join_functions(model.graph);

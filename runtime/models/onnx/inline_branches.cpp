@@ -113,27 +113,35 @@ Renaming renaming_of(const Names& names, Counts& counts, int most) {
 
 // ---- states that do not change --------------------------------------------------------------------------------------
 
-const Node* writer_of(const ModelGraph& graph, std::string_view value) {
-  const auto writes = [&](const Node& node) { return std::ranges::count(node.outputs, value) > 0; };
-  const auto found = std::ranges::find_if(graph.nodes, writes);
-  return found == graph.nodes.end() ? nullptr : &*found;
+using Writers = std::map<std::string_view, const Node*>;
+
+Writers writers_in(const ModelGraph& graph) {
+  Writers writers;
+  for (const Node& node : graph.nodes) {
+    for (const std::string& output : node.outputs) writers.emplace(output, &node);
+  }
+  return writers;
+}
+const Node* writer_of(const Writers& writers, std::string_view value) {
+  const auto found = writers.find(value);
+  return found == writers.end() ? nullptr : found->second;
 }
 
-TensorPtr constant_at(const ModelGraph& graph, const std::string& value) {
+TensorPtr constant_at(const ModelGraph& graph, const Writers& writers, const std::string& value) {
   const auto initializer = graph.initializers.find(value);
   if (initializer != graph.initializers.end()) return initializer->second;
-  const Node* node = writer_of(graph, value);
+  const Node* node = writer_of(writers, value);
   const AttributeData* data = node && node->op == "Constant" ? node->find("value") : nullptr;
   const auto* tensor = data ? std::get_if<TensorPtr>(data) : nullptr;
   return tensor ? *tensor : nullptr;
 }
 
 // Whether it is `past`, or has no elements.
-bool is_passed_on(const ModelGraph& graph, std::string value, const std::string& past) {
+bool is_passed_on(const ModelGraph& graph, const Writers& writers, std::string value, const std::string& past) {
   for (size_t more = graph.nodes.size() + 1; more > 0; --more) {
     if (value == past) return true;
-    if (const TensorPtr constant = constant_at(graph, value)) return constant->size() == 0;
-    const Node* node = writer_of(graph, value);
+    if (const TensorPtr constant = constant_at(graph, writers, value)) return constant->size() == 0;
+    const Node* node = writer_of(writers, value);
     if (!node || node->op != "Identity" || !node->domain.empty() || node->inputs.empty()) return false;
     value = node->inputs[0];
   }
@@ -144,7 +152,8 @@ bool is_passed_on(const ModelGraph& graph, std::string value, const std::string&
 class PartOfBranch {
  public:
   // `inputs`: of the graph around it, which the part may read.
-  PartOfBranch(const ModelGraph& branch, const Names& inputs) : branch_(branch), inputs_(inputs) {}
+  PartOfBranch(const ModelGraph& branch, const Names& inputs)
+      : branch_(branch), writers_(writers_in(branch)), inputs_(inputs) {}
 
   // False: it needs something else. Then nothing is added.
   bool add(const std::string& value) {
@@ -174,9 +183,11 @@ class PartOfBranch {
         constants.insert(one);
         continue;
       }
-      const Node* node = writer_of(branch_, one);
+      const Node* node = writer_of(writers_, one);
       if (!node && !inputs_.contains(one)) return false;
-      if (!node || !nodes.insert(static_cast<size_t>(node - branch_.nodes.data())).second) continue;
+      if (!node) continue;
+      const auto index = static_cast<size_t>(node - branch_.nodes.data());
+      if (nodes_.contains(index) || !nodes.insert(index).second) continue;
       for (const auto& [name, data] : node->attributes) {
         if (std::holds_alternative<Subgraph>(data)) return false;
       }
@@ -186,6 +197,7 @@ class PartOfBranch {
   }
 
   const ModelGraph& branch_;
+  Writers writers_;
   const Names& inputs_;
   std::set<size_t> nodes_;
   Names constants_;
@@ -239,8 +251,9 @@ OtherResults inline_branches(ModelGraph& graph) {
 
 void take_constant_states(ModelGraph& graph, const OtherResults& others, std::vector<StateNames>& states) {
   std::vector<StateNames> constant;
+  const Writers writers = writers_in(graph);
   std::erase_if(states, [&](const StateNames& state) {
-    const bool is_constant = is_passed_on(graph, state.output, state.input);
+    const bool is_constant = is_passed_on(graph, writers, state.output, state.input);
     if (is_constant) constant.push_back(state);
     return is_constant;
   });

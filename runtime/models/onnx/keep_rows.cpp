@@ -72,8 +72,10 @@ class RowKeeper {
   bool is_flattening(const Node& node) const {
     if (!is_reshape(node) || !is_flat_of(node.inputs[0], node.outputs[0])) return false;
     const Sides sides = sides_of(node.inputs[0]);
-    return sides.size() > 2 && sides[0].first != sides[2].first && sides[0].second != sides[2].second &&
-           std::ranges::any_of(sides, [](const auto& one) { return one.first != one.second; });
+    const auto differs = [&](const auto& of) { return std::ranges::any_of(sides, of); };
+    return differs([&](const auto& one) { return one.first != sides[0].first; }) &&
+           differs([&](const auto& one) { return one.second != sides[0].second; }) &&
+           differs([](const auto& one) { return one.first != one.second; });
   }
 
   // Adds the value's readers, and what they give. false: one of them needs flat rows.
@@ -108,8 +110,16 @@ class RowKeeper {
     if (node.inputs[0] != value) return false;
     if (node.op == "Gemm")
       return node.integer("transA", 0) == 0 && node.real("alpha", 1) == 1 && node.real("beta", 1) == 1;
-    if (is_one_of(node.op, kNorms)) return node.integer("axis", -1) == -1 || node.integer("axis", -1) == 1;
+    if (is_one_of(node.op, kNorms))
+      return (node.integer("axis", -1) == -1 || node.integer("axis", -1) == 1) && gives_one_value(node);
     return is_one_of(node.op, kProducts) || is_one_of(node.op, kOfOne) || is_function(node.op);
+  }
+
+  // Not the mean, which would be flat too.
+  bool gives_one_value(const Node& node) const {
+    return std::all_of(node.outputs.begin() + 1, node.outputs.end(), [&](const std::string& output) {
+      return output.empty() || (rewriter_.readers(output).empty() && !rewriter_.is_output(output));
+    });
   }
 
   // The operands beside the value: other flat ones, or those that are the same for all rows.

@@ -200,6 +200,10 @@ Expected<Known> Importer::divided(const Node& node, Arguments arguments) {
 }
 
 Expected<Known> Importer::batch_normalization(const Node& node, Arguments arguments) {
+  constexpr int64_t kWithMode = 14;
+  if (builder_.opset < kWithMode && node.outputs.size() > 1)
+    return unsupported("it trains: before opset 14, a node with more than one output does",
+                       "export the model for inference");
   const auto channelwise = channelwise_of(node, arguments);
   if (!channelwise) return channelwise.error();
   const Known& input = *arguments[0];

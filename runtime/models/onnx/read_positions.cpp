@@ -21,6 +21,7 @@ class PositionReader {
     const auto tokens = std::ranges::find(inputs, kTokens, &ValueInfo::name);
     if (tokens == inputs.end() || !tokens->shape || tokens->shape->size() != 2) return;
     const ValueInfo info = *tokens;
+    if (!free_name()) return;
     // First those of all sequences. Some models repeat the positions of one sequence for the others.
     for_each_value([&](Node&, const std::string& value) {
       if (is_of_past(value) && is_of_all_sequences(value) && rank_of_positions(value) == 2)
@@ -35,6 +36,13 @@ class PositionReader {
   }
 
  private:
+  // The input's name may be that of another value. False: of an output of the model.
+  bool free_name() {
+    if (std::ranges::count(rewriter_.graph().inputs, kPositions, &ValueInfo::name) > 0) return true;
+    if (rewriter_.is_output(kPositions)) return false;
+    return rewriter_.rename(std::string(kPositions));
+  }
+
   void add_input(const ValueInfo& tokens) {
     auto& inputs = rewriter_.graph().inputs;
     if (std::ranges::count(inputs, kPositions, &ValueInfo::name) > 0) return;

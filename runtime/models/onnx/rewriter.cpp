@@ -338,6 +338,39 @@ std::string Rewriter::add(std::string_view op, std::vector<std::string> inputs,
   return result;
 }
 
+std::string Rewriter::fresh_name(std::string_view op) {
+  const auto& initializers = model_->graph.initializers;
+  std::string name;
+  do name = "written out " + std::string(op) + std::to_string(++count_);
+  while (initializers.contains(name) || writers_.contains(name) || readers_.contains(name));
+  return name;
+}
+
+bool Rewriter::rename(const std::string& value) {
+  ModelGraph& graph = model_->graph;
+  if (!writers_.contains(value) && !graph.initializers.contains(value) && !readers_.contains(value)) return true;
+  const auto has_body = [](const Node& node) {  // which may read it
+    return std::ranges::any_of(node.attributes,
+                               [](const auto& it) { return std::holds_alternative<Subgraph>(it.second); });
+  };
+  if (std::ranges::any_of(graph.nodes, has_body)) return false;
+  const std::string other = fresh_name("name");
+  for (Node& node : added_) std::ranges::replace(node.inputs, value, other);
+  for (Node& node : graph.nodes) {
+    std::ranges::replace(node.inputs, value, other);
+    std::ranges::replace(node.outputs, value, other);
+  }
+  if (auto initializer = graph.initializers.extract(value)) {
+    initializer.key() = other;
+    graph.initializers.insert(std::move(initializer));
+  }
+  for (ValueInfo& info : graph.values) {
+    if (info.name == value) info.name = other;
+  }
+  is_changed_ = true;
+  return static_cast<bool>(refresh());
+}
+
 std::string Rewriter::add_constant(Tensor tensor) {
   tensor.name = fresh_name("constant");
   const std::string name = tensor.name;

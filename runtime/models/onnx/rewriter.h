@@ -83,13 +83,15 @@ class Rewriter {
                   std::map<std::string, AttributeData, std::less<>> attributes = {}, std::string_view name = {});
   std::string add_constant(Tensor tensor);
   std::string add_list(const std::vector<int64_t>& numbers);
+  // Gives a value that is no input another name. False: it could not, since a body of a node may read it.
+  bool rename(const std::string& value);
   // The node writes the value instead of its present writer.
   void replace(const std::string& value, Node node);
 
  private:
   Rewriter(Model& model, std::span<const StateNames> caches, bool are_states)
       : model_(&model), caches_(caches), are_states_(are_states) {}
-  std::string fresh_name(std::string_view op) { return "written out " + std::string(op) + std::to_string(++count_); }
+  std::string fresh_name(std::string_view op);  // that no value has
   std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> inputs_of(const TrialSize& size,
                                                                                       int64_t of_others) const;
   const ValueInfo* input(std::string_view name) const;

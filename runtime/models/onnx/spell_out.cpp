@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/models/onnx/check_model.h"
+
 namespace qgen::onnx {
 namespace {
 
@@ -14,11 +16,9 @@ using Attributes = std::map<std::string, AttributeData, std::less<>>;
 
 class Speller {
  public:
-  explicit Speller(ModelGraph& graph) : graph_(graph) {
-    for (const auto& initializer : graph.initializers) names_.insert(initializer.first);
-    for (const ValueInfo& input : graph.inputs) names_.insert(input.name);
-    for (const Node& node : graph.nodes) names_.insert(node.outputs.begin(), node.outputs.end());
-  }
+  // `names`: that new values must not have.
+  Speller(ModelGraph& graph, std::set<std::string>& names, int64_t opset)
+      : graph_(graph), names_(names), opset_(opset) {}
 
   void run() {
     std::vector<Node> old = std::move(graph_.nodes);
@@ -26,8 +26,10 @@ class Speller {
     for (Node& node : old) {
       const auto write = writer_of(node);
       node_ = &node;
-      if (write) (this->*write)();
-      else if (joins_one(node)) last("Identity", {node.inputs[0]});
+      // The importer refuses nodes that break their schema, those of bodies too.
+      const bool is_sound = (write || joins_one(node)) && is_wanted(0) && check_node(node, opset_);
+      if (is_sound && write) (this->*write)();
+      else if (is_sound) last("Identity", {node.inputs[0]});
       else graph_.nodes.push_back(std::move(node));
     }
   }
@@ -35,9 +37,10 @@ class Speller {
  private:
   using Writer = void (Speller::*)();
 
-  // A cache before the first token, as PyTorch's exporters write it.
+  // A cache before the first token, as PyTorch's exporters write it: its rows are the last axis but one.
   static bool joins_one(const Node& node) {
-    return node.domain.empty() && node.op == "Concat" && node.inputs.size() == 1;
+    const int64_t axis = node.integer("axis", 0);
+    return node.domain.empty() && node.op == "Concat" && node.inputs.size() == 1 && (axis == -2 || axis == 2);
   }
 
   static Writer writer_of(const Node& node) {
@@ -103,9 +106,7 @@ class Speller {
     std::string sum = added(words, has(8) ? made("Gather", {in(3), in(8)}) : first_positions());
     if (has(1) && has(4)) sum = added(sum, made("Gather", {in(4), in(1)}));
     if (is_wanted(2)) add("Identity", {sum}, {node_->outputs[2]});
-    if (is_wanted(1) && has(7))
-      add("ReduceSum", {made("Cast", {in(7)}, {{"to", int64_t{6}}}), integers({1})}, {node_->outputs[1]},
-          {{"keepdims", int64_t{0}}});
+    if (is_wanted(1) && has(7)) count_ones();
     else if (is_wanted(1)) no_mask();
     last("LayerNormalization", {sum, in(5), in(6)}, {{"epsilon", node_->real("epsilon", 1e-12f)}});
   }
@@ -113,6 +114,16 @@ class Speller {
   // Of as many positions as there are ids in a row.
   std::string first_positions() { return made("Slice", {in(3), integers({0}), row_length(), integers({0})}); }
   std::string row_length() { return made("Slice", {made("Shape", {in(0)}), integers({1}), integers({2})}); }
+
+  // Of the mask, in each row.
+  void count_ones() {
+    const int32_t one = 1;
+    const std::string name = name_of("one");
+    graph_.initializers.emplace(
+        name, std::make_shared<const Tensor>(tensor_of<int32_t>(ElementType::i32, {}, {&one, 1}, name)));
+    const std::string ones = made("Cast", {made("Equal", {in(7), name})}, {{"to", int64_t{6}}});  // to int32
+    add("ReduceSum", {ones, integers({1})}, {node_->outputs[1]}, {{"keepdims", int64_t{0}}});
+  }
 
   // Without a mask ONNX Runtime gives 0 for each batch.
   void no_mask() {
@@ -179,23 +190,45 @@ class Speller {
   }
 
   ModelGraph& graph_;
-  std::set<std::string> names_;
+  std::set<std::string>& names_;
+  int64_t opset_;
   const Node* node_ = nullptr;
 };
 
-}  // namespace
+// Those of bodies too: a body sees the names around it.
+void collect_names(const ModelGraph& graph, std::set<std::string>& names) {
+  for (const auto& initializer : graph.initializers) names.insert(initializer.first);
+  for (const ValueInfo& input : graph.inputs) names.insert(input.name);
+  for (const Node& node : graph.nodes) {
+    names.insert(node.inputs.begin(), node.inputs.end());
+    names.insert(node.outputs.begin(), node.outputs.end());
+    for (const auto& attribute : node.attributes) {
+      const auto* body = std::get_if<Subgraph>(&attribute.second);
+      if (body && body->graph) collect_names(*body->graph, names);
+    }
+  }
+}
 
-void spell_out(ModelGraph& graph) {
+void spell_out(ModelGraph& graph, std::set<std::string>& names, int64_t opset) {
   for (Node& node : graph.nodes) {
     for (auto& attribute : node.attributes) {
       auto* body = std::get_if<Subgraph>(&attribute.second);
       if (!body || !body->graph) continue;
       ModelGraph copy = *body->graph;
-      spell_out(copy);
+      spell_out(copy, names, opset);
       body->graph = std::make_shared<const ModelGraph>(std::move(copy));
     }
   }
-  Speller(graph).run();
+  Speller(graph, names, opset).run();
+}
+
+}  // namespace
+
+void spell_out(Model& model) {
+  std::set<std::string> names;
+  collect_names(model.graph, names);
+  const auto opset = model.opsets.find("");
+  spell_out(model.graph, names, opset == model.opsets.end() ? 0 : opset->second);
 }
 
 }  // namespace qgen::onnx

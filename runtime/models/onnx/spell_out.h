@@ -10,14 +10,15 @@
 //   DynamicQuantizeMatMul                    the same after DynamicQuantizeLinear
 //   EmbedLayerNormalization                  Gather of each table, Add, and LayerNormalization
 //
-// The definitions are those of ONNX Runtime's docs/ContribOperators.md. A Concat of one value becomes Identity.
+// The definitions are those of ONNX Runtime's docs/ContribOperators.md. A Concat of one value along
+// the rows of a cache becomes Identity.
 #pragma once
 
 #include "runtime/models/onnx/model.h"
 
 namespace qgen::onnx {
 
-// Bodies of If, Loop and Scan too. The nodes must have passed check_model().
-void spell_out(ModelGraph& graph);
+// Bodies of If, Loop and Scan too. Nodes that break their schema stay, for the importer to refuse.
+void spell_out(Model& model);
 
 }  // namespace qgen::onnx

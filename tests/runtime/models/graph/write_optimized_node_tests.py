@@ -112,11 +112,11 @@ def embeddings():
 
     tables = {"words": words, "places": places}
     norm = {"gamma": gamma, "beta": beta}
-    mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)
+    mask = np.array([[1, 2, 1, 0], [1, 1, 0, -1]], np.int32)  # ones count
     total = words[ids] + places[:4] + kinds[segments]
     write("optimized_embedding", "EmbedLayerNormalization",
           {"ids": ids, "segments": segments, **tables, "kinds": kinds, **norm, "mask": mask},
-          {"y": normalized(total), "lengths": mask.sum(1).astype(np.int32), "sum": total}, constants, epsilon=1e-5)
+          {"y": normalized(total), "lengths": (mask == 1).sum(1).astype(np.int32), "sum": total}, constants, epsilon=1e-5)
     positions = random.integers(0, 6, (2, 4)).astype(np.int32)
     write("optimized_embedding_of_positions", "EmbedLayerNormalization",
           {"ids": ids, "segments": None, **tables, "kinds": None, **norm, "mask": None, "positions": positions},

@@ -133,6 +133,10 @@ TEST(Evaluate, TrianglesSumsAndScatters) {
   EXPECT_EQ(evaluated("GatherND", {matrix, longs({1, 2}, {0, 3})}), "one of its indices is 3, in a dimension of 3");
   EXPECT_EQ(evaluated("GatherND", {matrix, longs({1, 3}, {0, 0, 0})}), "its indices have too many coordinates");
   EXPECT_EQ(evaluated("GatherND", {matrix, longs({}, {0})}), "its indices have too many coordinates");
+  // No elements, and more rows than anyone can visit.
+  EXPECT_EQ(evaluated("GatherND", {longs({0}, {}), longs({1LL << 40, 0}, {})}), "not evaluated");
+  EXPECT_EQ(evaluated("Tile", {longs({1, 0}, {}), longs({2}, {1LL << 40, 1})}),
+            "a constant of shape [1099511627776, 0] is more than the model's size allows");
   EXPECT_EQ(evaluated("IsNaN", {reals({2}, {1, NAN})}), "bool [2] 0, 1");
 }
 

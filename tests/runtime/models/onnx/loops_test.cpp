@@ -89,6 +89,26 @@ TEST(Loops, OfAKnownCount) {
   }
 }
 
+// QuickGelu becomes three nodes, whose names must not be those of values around the body.
+TEST(Loops, SpelledOutNodesHideNoValueAround) {
+  ModelBuilder m = with_inputs();
+  ModelGraph body;
+  body.inputs = {{.name = "i", .type = ElementType::i64, .shape = std::vector<InputSide>()},
+                 {.name = "on", .type = ElementType::boolean, .shape = std::vector<InputSide>()},
+                 {.name = "v"}};
+  body.nodes = {{.name = "same", .op = "Identity", .inputs = {"on"}, .outputs = {"next"}},
+                {.name = "gelu", .op = "QuickGelu", .domain = "com.microsoft", .inputs = {"v"}, .outputs = {"g"}},
+                {.name = "sum", .op = "Add", .inputs = {"g", "g Sigmoid"}, .outputs = {"v_next"}}};
+  body.outputs = {{.name = "next"}, {.name = "v_next"}, {.name = "v_next"}};
+  m.model.graph.nodes.push_back({.name = "around", .op = "Add", .inputs = {"x", "x"}, .outputs = {"g Sigmoid"}});
+  m.output(loop(m, m.integers(ElementType::i64, {}, {1}), "", {std::make_shared<const ModelGraph>(std::move(body))}));
+  const auto results = run(m, kInputs);
+  ASSERT_EQ(results.size(), 1U);
+  const std::vector<double> last = values_of(results[0]);  // of 0 and 1, and twice 1 and -2
+  EXPECT_NEAR(last[0], 2, 1e-6);
+  EXPECT_NEAR(last[1], 1 / (1 + std::exp(-1.702)) - 4, 1e-6);
+}
+
 // Until i is 2; the count is larger, or not there.
 TEST(Loops, OfAConditionThatIsKnown) {
   const auto until_two = [](ModelBuilder& m) {

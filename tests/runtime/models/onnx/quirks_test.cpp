@@ -316,9 +316,21 @@ TEST(Quirks, DimensionsAreNotMinusOne) {
 
 TEST(Quirks, AConcatOfOneValueIsNoConcat) {
   ModelBuilder m;
-  const std::string one = m.node("Concat", {m.input("x", {2, 4})}, {{"axis", int64_t{1}}});
+  const std::string one = m.node("Concat", {m.input("x", {2, 4})}, {{"axis", int64_t{-2}}});
   m.output(m.node("Relu", {one}));
+  m.model.graph.nodes.push_back(
+      {.name = "dead", .op = "Concat", .inputs = {"x"}, .attributes = {{"axis", int64_t{2}}}});
   EXPECT_EQ(imported_operators(m), "fused_relu");
+}
+
+// Dead nodes are visited too.
+TEST(Quirks, NodesWithoutOutputs) {
+  for (const std::string op : {"QuickGelu", "BiasGelu", "EmbedLayerNormalization"}) {
+    ModelBuilder m;
+    m.output(m.node("Relu", {m.input("x", {2, 4})}));
+    m.model.graph.nodes.push_back({.name = "dead", .op = op, .domain = "com.microsoft", .inputs = {"x"}});
+    EXPECT_EQ(imported_operators(m), "fused_relu") << op;
+  }
 }
 
 TEST(Quirks, OpsetTenAndMicrosoftsOwn) {
