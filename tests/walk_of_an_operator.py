@@ -19,7 +19,7 @@ MOST_OF_A_FAMILY = 9
 OTHERS = re.compile(r"(^|/)onnx(/|(_\w+)?\.md$)|^generated/|^bench/(codegen_corpus|models)/|^tuning/|(^|/)README.md$|^CHANGELOG.md$"
                     r"|^docs/(operators|device_table|(results|performance)(_\w+)?|verification|engines|c_api|python)\.md$"
                     r"|^examples/|^tests/CMakeLists.txt$|^tests/python/test_operators.py$"
-                    r"|^scripts/(write_onnx_schema.py|tuning_figures|field_models.d/forms.py)$|^tests/runtime/models/graph/((field|onnx_node)_tests/|language_models/|write_\w+_tests.py$)")
+                    r"|^scripts/(write_onnx_schema.py|tuning_figures|field_models.d/forms.py)$|^tests/runtime/models/graph/((field|onnx_node)_tests/|exported/|language_models/|write_\w+_tests.py$)")
 source = pathlib.Path(sys.argv[1])
 page = source / "docs/adding_an_operator.md"
 text = page.read_text()
