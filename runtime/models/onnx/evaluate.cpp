@@ -559,6 +559,19 @@ Evaluated batch_normalization(const Node& node, Inputs inputs, int64_t opset) {
   return std::optional(std::move(result));
 }
 
+// Where the first element is that a row of coordinates says.
+Expected<int64_t> place_of(const Tensor& x, const Strides& strides, const Tensor& indices, int64_t row, size_t depth) {
+  int64_t first = 0;
+  for (size_t d = 0; d < depth; ++d) {
+    const int64_t said = indices.integer(row * static_cast<int64_t>(depth) + static_cast<int64_t>(d));
+    const int64_t place = said < 0 ? said + x.shape[d] : said;
+    if (place < 0 || place >= x.shape[d])
+      return refused(fmt::format("one of its indices is {}, in a dimension of {}", said, x.shape[d]));
+    first += place * strides[d];
+  }
+  return first;
+}
+
 // The data with rows of it replaced: the last dimension of the indices says which.
 Evaluated scatter_nd(const Node& node, const Tensor& x, const Tensor& indices, const Tensor& updates) {
   if (node.word("reduction", "none") != "none" || updates.type != x.type) return std::optional<Tensor>();
@@ -574,15 +587,9 @@ Evaluated scatter_nd(const Node& node, const Tensor& x, const Tensor& indices, c
   Tensor result = x;
   result.name = node.name;
   for (int64_t row = 0; inner > 0 && row < updates.size() / inner; ++row) {
-    int64_t to = 0;
-    for (size_t d = 0; d < depth; ++d) {
-      const int64_t said = indices.integer(row * static_cast<int64_t>(depth) + static_cast<int64_t>(d));
-      const int64_t place = said < 0 ? said + x.shape[d] : said;
-      if (place < 0 || place >= x.shape[d])
-        return refused(fmt::format("one of its indices is {}, in a dimension of {}", said, x.shape[d]));
-      to += place * strides[d];
-    }
-    for (int64_t i = 0; i < inner; ++i) copy_element(result, to + i, updates, row * inner + i);
+    const auto to = place_of(x, strides, indices, row, depth);
+    if (!to) return to.error();
+    for (int64_t i = 0; i < inner; ++i) copy_element(result, *to + i, updates, row * inner + i);
   }
   return std::optional(std::move(result));
 }
@@ -601,15 +608,9 @@ Evaluated gather_nd(const Node& node, const Tensor& x, const Tensor& indices, in
   const Strides strides = row_major_strides(x.shape);
   Tensor result = made(node, x.type, std::move(shape));
   for (int64_t row = 0; inner > 0 && row < rows; ++row) {
-    int64_t from = 0;
-    for (size_t d = 0; d < depth; ++d) {
-      const int64_t said = indices.integer(row * static_cast<int64_t>(depth) + static_cast<int64_t>(d));
-      const int64_t place = said < 0 ? said + x.shape[d] : said;
-      if (place < 0 || place >= x.shape[d])
-        return refused(fmt::format("one of its indices is {}, in a dimension of {}", said, x.shape[d]));
-      from += place * strides[d];
-    }
-    for (int64_t i = 0; i < inner; ++i) copy_element(result, row * inner + i, x, from + i);
+    const auto from = place_of(x, strides, indices, row, depth);
+    if (!from) return from.error();
+    for (int64_t i = 0; i < inner; ++i) copy_element(result, row * inner + i, x, *from + i);
   }
   return std::optional(std::move(result));
 }

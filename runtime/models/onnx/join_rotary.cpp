@@ -65,17 +65,9 @@ class RotaryJoiner {
   }
 
   // A Slice of the last axis; where it ends, its shape says.
-  bool begins_at(const Node& node, int64_t start, int64_t side, int64_t rank) const {
-    const auto one = [&](std::string_view attribute, size_t index, int64_t otherwise) -> std::optional<int64_t> {
-      if (node.find(attribute)) {
-        const auto list = node.integers(attribute);
-        return list.size() == 1 ? std::optional(list.front()) : std::nullopt;
-      }
-      if (!node.has_input(index)) return otherwise;
-      const auto number = rewriter_.number(node.inputs[index]);
-      return number ? std::optional(static_cast<int64_t>(*number)) : std::nullopt;
-    };
-    const auto from = one("starts", 1, 0), axis = one("axes", 3, 0), step = one("steps", 4, 1);
+  bool begins_at(const Node& node, int64_t start, int64_t side, int64_t rank) {
+    const auto from = constant_at(node, "starts", 1, 0), axis = constant_at(node, "axes", 3, 0),
+               step = constant_at(node, "steps", 4, 1);
     return from && axis && step == 1 && (*axis == -1 || *axis == rank - 1) && (*from == start || *from == start - side);
   }
 
