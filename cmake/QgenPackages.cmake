@@ -7,6 +7,7 @@
 #   python3-qgen   the Python package
 set(manuals "${PROJECT_BINARY_DIR}/manuals")
 set(made)
+set(zsh_completions)
 
 # qgen_print_for_package(OUTPUT PROGRAM ARGUMENT ...): OUTPUT in the folder of manuals, which PROGRAM prints.
 function(qgen_print_for_package output program)
@@ -32,11 +33,19 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT QGEN_SANITIZE)
     install(FILES "${manuals}/${program}.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT programs)
     install(FILES "${manuals}/bash/${program}" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
       COMPONENT programs)
-    install(FILES "${manuals}/zsh/_${program}" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions"
-      COMPONENT programs)
+    list(APPEND zsh_completions "${manuals}/zsh/_${program}")
     install(FILES "${manuals}/fish/${program}.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
       COMPONENT programs)
   endforeach()
+  # Debian's zsh reads this folder of /usr; for other prefixes, and other systems, it is the usual one.
+  install(CODE "
+    set(completions \"${zsh_completions}\")
+    set(folder site-functions)
+    if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\" AND EXISTS /etc/debian_version)
+      set(folder vendor-completions)
+    endif()
+    file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${folder}\" TYPE FILE
+      FILES \${completions})" COMPONENT programs)
 endif()
 
 file(RELATIVE_PATH QGEN_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
 """manuals.py MANUALS PROGRAM...: whether the manual page and the completions of each program have all options and
-commands that its --help lists. Bash completes one of them, and man and the shells that are there read the files."""
+commands that its --help lists. Bash completes one of them, and so do zsh and fish where they are. All that are there,
+and man, read the files."""
 import pathlib
 import re
 import shutil
@@ -47,9 +48,13 @@ def check(program, manuals):
         form = (lambda w: "-l " + w[2:]) if shell == "fish" else (lambda w: w)
         faults += [f"{file.name} for {shell} lacks {word}" for word in missing(options, file.read_text(), form)]
         faults += [f"{file.name} for {shell} lacks {word}" for word in missing(commands, file.read_text(), lambda w: w)]
-        if shutil.which(shell):
-            output(shell, "-n", str(file))
-    faults += completed(name, shells["bash"], sorted(options_in(output(program, "--help")))[0])
+        # What is written for zsh is quoted as in bash, so bash finds an open quote where there is no zsh.
+        for reader in {"zsh": ["bash", "zsh"]}.get(shell, [shell]):
+            if shutil.which(reader):
+                faults += syntax_faults(reader, file)
+    option = sorted(options_in(output(program, "--help")))[0]
+    for complete in (completed_by_bash, completed_by_zsh, completed_by_fish):
+        faults += complete(name, shells, option)
     if shutil.which("man"):
         told = subprocess.run(["man", "--warnings", "-l", str(manuals / f"{name}.1")], capture_output=True, text=True,
                               env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "100"})
@@ -58,10 +63,35 @@ def check(program, manuals):
     return faults
 
 
-def completed(name, file, option):
-    script = f'. "{file}"; COMP_WORDS=({name} {option[:-1]}); COMP_CWORD=1; _{name.replace("-", "_")}; echo "${{COMPREPLY[@]}}"'
-    found = output("bash", "-c", script).split()
-    return [] if option in found else [f"bash completes {option[:-1]} of {name} to {found}"]
+def syntax_faults(shell, file):
+    told = subprocess.run([shell, "-n", str(file)], capture_output=True, text=True)
+    return [f"{shell}: {line}" for line in told.stderr.splitlines()] or (["it fails"] if told.returncode else [])
+
+
+def wrong_completion(shell, name, option, found):
+    return [] if option in found else [f"{shell} completes {option[:-1]} of {name} to {found}"]
+
+
+def completed_by_bash(name, files, option):
+    script = f'. "{files["bash"]}"; COMP_WORDS=({name} {option[:-1]}); COMP_CWORD=1; ' \
+             f'_{name.replace("-", "_")}; echo "${{COMPREPLY[@]}}"'
+    return wrong_completion("bash", name, option, output("bash", "-c", script).split())
+
+
+def completed_by_zsh(name, files, option):
+    """Not by zsh's own _arguments, which needs a terminal: by one that prints what it is given."""
+    if not shutil.which("zsh"):
+        return []
+    script = f'_arguments() {{ print -rl -- "$@" }}; words=({name} {option[:-1]}); . "{files["zsh"]}"'
+    given = output("zsh", "-f", "-c", script)
+    return wrong_completion("zsh", name, option, re.findall(r"^\*(--[a-z0-9-]+)\[.*\]", given, re.M))
+
+
+def completed_by_fish(name, files, option):
+    if not shutil.which("fish"):
+        return []
+    found = output("fish", "-c", f"source {files['fish']}; complete -C '{name} {option[:-1]}'").split()
+    return wrong_completion("fish", name, option, found)
 
 
 def main():

@@ -73,13 +73,14 @@ std::string bash(const CLI::App& app) {
 
 // ---- zsh ------------------------------------------------------------------------------------------------------------
 
+// Escaped for _arguments first. The shell's own quotes come last, since it reads them first.
 std::string zsh_text(const std::string& text) {
   std::string made;
-  for (const char c : quoted(text, "'\\''")) {
+  for (const char c : text) {
     if (c == '[' || c == ']' || c == ':' || c == '\\') made += '\\';
     made += c;
   }
-  return made;
+  return quoted(made, "'\\''");
 }
 
 std::string zsh_options(const CLI::App& app, std::string_view indent) {
