@@ -55,6 +55,15 @@ install(FILES "${PROJECT_BINARY_DIR}/qgen.pc" DESTINATION "${CMAKE_INSTALL_LIBDI
 install(DIRECTORY "${PROJECT_BINARY_DIR}/python/qgen" DESTINATION lib/python3/dist-packages COMPONENT python
   EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 
+# Each package has the licence where Debian's have it.
+foreach(package IN ITEMS "programs qgen" "lib libqgen0" "dev libqgen-dev" "python python3-qgen")
+  separate_arguments(package)
+  list(GET package 0 component)
+  list(GET package 1 name)
+  install(FILES cmake/debian_copyright DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${name}" RENAME copyright
+    COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "qgen authors")
 set(CPACK_PACKAGE_CONTACT "qgen authors <qgen@example.invalid>")
@@ -71,6 +80,9 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_LIB_PACKAGE_NAME libqgen0)
 set(CPACK_DEBIAN_LIB_PACKAGE_RECOMMENDS libvulkan1)
 set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
+# So that packages built with libqgen-dev know that they need libqgen0.
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libqgen-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
