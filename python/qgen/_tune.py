@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Problem = Union[Tuple[str, Mapping[str, Any]], Tuple[str, Mapping[str, Any], Mapping[str, Any]]]
 
 _ROW = re.compile(r"- \{id: (.+), us: ([0-9.e+-]+), low: ([0-9.e+-]+), high: ([0-9.e+-]+),")
+_LEAST_BUDGET = 1  # of qgen-tune, in seconds
 
 
 def _default_store() -> str:
@@ -49,7 +50,7 @@ def tune(problems: str | Sequence[Problem], inputs: Mapping[str, Any] | None = N
         tuned = qgen.tune([("softmax", {"input": x}), ("q8ta_relu", {"input": x8}, scales)], budget=60)
 
     `problems`: an operator; or a list of tuples: an operator, its inputs, and its attributes if it needs some. Then
-    the budget is that of all of them, and the result has the rows of each. Every kernel is checked before it is timed,
+    the budget is that of all of them, at least a second for each, and the result has the rows of each. Every kernel is checked before it is timed,
     in a process of its own. Times go to the store: `dev.use_times(store)` chooses by them, `dev.times(store)` lists
     them. `progress`: whether a bar is shown; None: in terminals and notebooks. `program`: qgen-tune, or the tuner of
     your own operators; empty: $QGEN_TUNE, or qgen-tune of PATH.
@@ -68,7 +69,7 @@ def tune(problems: str | Sequence[Problem], inputs: Mapping[str, Any] | None = N
             if not is_one:
                 ticking.text = f"problem {i + 1} of {len(requests)}: {request[1]}"
             share = ticking.left / (len(requests) - i)
-            tuned.append(_rows([*command, "--budget", f"{max(share, 0.1):.1f}", *request],
+            tuned.append(_rows([*command, "--budget", f"{max(share, _LEAST_BUDGET):.1f}", *request],
                                " ".join(word for word in request if not word.startswith("--"))))
     return tuned[0] if is_one else tuned
 

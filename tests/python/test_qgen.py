@@ -381,6 +381,17 @@ class TestTuning(unittest.TestCase):
         self.assertIn("q8ta_relu input=2x4096:i8", str(tuned))
         self.check_drawing(tuned)
 
+    def test_a_budget_that_is_used_up(self):
+        """Each problem has a second, which is qgen-tune's least."""
+        problems = [("softmax", {"input": np.ones((4, 64), np.float32)})] * 3
+        with tempfile.TemporaryDirectory() as folder:
+            program, asked = pathlib.Path(folder, "tuner"), pathlib.Path(folder, "asked")
+            program.write_text(f'#!/bin/sh\necho "$@" >>{asked}\nsleep 0.3\n')
+            program.chmod(0o755)
+            tuned = qgen.tune(problems, budget=0.5, store=pathlib.Path(folder, "store"), program=str(program))
+            self.assertEqual(asked.read_text().count("--budget 1.0 "), 3)
+        self.assertEqual([list(times) for times in tuned], [[], [], []])
+
     def check_drawing(self, tuned):
         """The bars are as long as the times, and each has its kernel's name."""
         try:
@@ -640,9 +651,12 @@ class TestPackage(unittest.TestCase):
         checker = shutil.which("mypy")
         if not checker:
             self.skipTest("there is no mypy")
-        checked = subprocess.run([checker, "--strict", "--cache-dir", os.devnull, pathlib.Path(qgen.__file__).parent],
-                                 capture_output=True, text=True, check=False)
-        self.assertEqual(checked.returncode, 0, checked.stdout)
+        with tempfile.TemporaryDirectory() as folder:  # mypy does not check a package where it is installed
+            package = pathlib.Path(folder, "qgen")
+            shutil.copytree(pathlib.Path(qgen.__file__).parent, package, ignore=shutil.ignore_patterns("lib*", "__pycache__"))
+            checked = subprocess.run([checker, "--strict", "--cache-dir", os.devnull, package], capture_output=True,
+                                     text=True, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
     def test_report_without_a_loader(self):
         told = self.run_without_loader("import runpy; runpy.run_module('qgen.report', run_name='__main__')").stdout
