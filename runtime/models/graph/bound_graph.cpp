@@ -6,7 +6,18 @@
 
 #include <algorithm>
 
+#include "common/nearest.h"
+
 namespace qgen::graph {
+namespace {
+
+Error unknown_name(std::string_view kind, std::string_view name, std::span<const NamedTensor> known) {
+  std::vector<std::string_view> names;
+  for (const NamedTensor& one : known) names.push_back(one.name);
+  return refused(fmt::format("the model has no {} '{}'", kind, name), hint_among(name, names));
+}
+
+}  // namespace
 
 BoundGraph::BoundGraph(Parts parts, Recording recording) : parts_(std::move(parts)), recording_(std::move(recording)) {
   for (uint32_t tensor = 0; tensor < parts_.owners.size(); ++tensor) views_[parts_.owners[tensor]].push_back(tensor);
@@ -22,12 +33,16 @@ const DeviceTensor* BoundGraph::output(std::string_view name) const { return fin
 Expected<Tensors> BoundGraph::run(Executor& executor, const Tensors& inputs) {
   if (!recording_.state()) return moved_from("bound graph");
   for (const auto& [name, tensor] : inputs) {
-    if (!input(name)) return refused(fmt::format("the model has no input '{}'", name));
+    if (!input(name)) return unknown_name("input", name, parts_.inputs);
   }
   for (const NamedTensor& input : parts_.inputs) {
     const auto given = inputs.find(input.name);
     if (given == inputs.end()) return refused(fmt::format("input '{}' is missing", input.name));
-    if (Done written = executor.write(parts_.tensors[input.tensor], given->second); !written) return written.error();
+    if (Done written = executor.write(parts_.tensors[input.tensor], given->second); !written) {
+      Error error = written.error();
+      error.message = fmt::format("input '{}': {}", input.name, error.message);
+      return error;
+    }
   }
   if (Done done = executor.run(recording_); !done) return done.error();
   Tensors outputs;
@@ -47,7 +62,7 @@ Expected<std::vector<BoundGraph::Place>> BoundGraph::places_of(const LentTensors
   std::vector<Place> places;
   for (const auto& [name, tensor] : given) {
     const auto found = std::ranges::find(named, name, &NamedTensor::name);
-    if (found == named.end()) return refused(fmt::format("the model has no {} '{}'", kind, name));
+    if (found == named.end()) return unknown_name(kind, name, named);
     if (!tensor) return refused(fmt::format("{} '{}' is null", kind, name));
     places.emplace_back(&*found, tensor);
   }

@@ -163,7 +163,7 @@ class Inference {
     for (const auto& [name, shape] : shapes) {
       if (!names.contains(name))
         return refused(fmt::format("the graph has no input '{}'", name),
-                       did_you_mean(name, std::vector<std::string_view>(names.begin(), names.end())));
+                       hint_among(name, std::vector<std::string_view>(names.begin(), names.end())));
     }
     return std::monostate{};
   }

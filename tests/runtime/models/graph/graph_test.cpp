@@ -46,7 +46,9 @@ TEST(Graph, InputsNeedTheirShapes) {
   EXPECT_TEXT(refusal_of(graph), "input 'image' is [any, 5, 9, 7], and no shape is given for it");
   EXPECT_TEXT(refusal_of(graph, {{"image", {1, 5, 9, 8}}}),
               "input 'image' is [any, 5, 9, 7], and is given as [1, 5, 9, 8]");
-  EXPECT_TEXT(refusal_of(graph, {{"image", {1, 5, 9, 7}}, {"x", {1}}}), "the graph has no input 'x'");
+  const auto unknown = inferred(graph, {{"image", {1, 5, 9, 7}}, {"x", {1}}});
+  ASSERT_FALSE(unknown);
+  EXPECT_TEXT(to_text(unknown.error()), "the graph has no input 'x'\n  hint: the only one is 'image'");
 }
 
 TEST(Graph, RefusesWhatDoesNotHoldTogether) {
