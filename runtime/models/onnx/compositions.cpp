@@ -245,7 +245,14 @@ Expected<Known> Importer::row_of_indices(const Node& node, const Known& given, c
 
 Rewritten Importer::gather_nd(const Node& node, Arguments arguments) {
   if (arguments.size() != 2 || !arguments[1]) return refused("it has no indices");
-  const auto sides = known_shape(arguments[0]->shape), of_indices = known_shape(arguments[1]->shape);
+  const Dims& shape = arguments[1]->shape;
+  if (node.integer("batch_dims", 0) == 0 && !shape.empty() && is_one(shape.back()) && !arguments[0]->shape.empty()) {
+    // One coordinate is the number of a row.
+    const auto rows = viewed(node, *arguments[1], Dims(shape.begin(), shape.end() - 1));
+    if (!rows) return rows.error();
+    return as_other(written(node, "Gather", {*arguments[0], *rows}, {{"axis", int64_t{0}}}));
+  }
+  const auto sides = known_shape(arguments[0]->shape), of_indices = known_shape(shape);
   if (!sides || !of_indices || of_indices->empty())
     return unsupported("its sides are not known before the model runs", kHowToNumberSides);
   const int64_t batches = node.integer("batch_dims", 0), count = of_indices->back();

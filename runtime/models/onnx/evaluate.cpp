@@ -615,6 +615,27 @@ Evaluated gather_nd(const Node& node, const Tensor& x, const Tensor& indices, in
   return std::optional(std::move(result));
 }
 
+// Each element of the result is at its own place of the data, except along the axis, where the index says it.
+Evaluated gather_elements(const Node& node, const Tensor& x, const Tensor& indices) {
+  const auto axis = dimension_at(node.integer("axis", 0), x.shape.size());
+  if (!axis || indices.shape.size() != x.shape.size() || is_real(indices.type))
+    return refused("its indices are not of its data's rank");
+  for (size_t d = 0; d < x.shape.size(); ++d) {
+    if (d != *axis && indices.shape[d] > x.shape[d]) return refused("it has more indices than data along an axis");
+  }
+  const Strides strides = row_major_strides(x.shape), own = row_major_strides(indices.shape);
+  Tensor result = made(node, x.type, indices.shape);
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    const int64_t side = x.shape[*axis], said = indices.integer(i), index = said < 0 ? said + side : said;
+    if (index < 0 || index >= side) return refused(fmt::format("index {} is outside of {} elements", said, side));
+    int64_t from = 0;
+    for (size_t d = 0; d < x.shape.size(); ++d)
+      from += strides[d] * (d == *axis ? index : i / own[d] % indices.shape[d]);
+    copy_element(result, i, x, from);
+  }
+  return std::optional(std::move(result));
+}
+
 Evaluated is_nan(const Node& node, const Tensor& x) {
   if (!is_real(x.type)) return std::optional<Tensor>();
   Tensor result = made(node, ElementType::boolean, x.shape);
@@ -688,6 +709,7 @@ constexpr std::string_view kOthers[] = {"BatchNormalization",
                                         "CumSum",
                                         "Expand",
                                         "Gather",
+                                        "GatherElements",
                                         "GatherND",
                                         "IsNaN",
                                         "Range",
@@ -731,6 +753,7 @@ Evaluated evaluate(const Node& node, Inputs inputs, int64_t opset, int64_t most)
   if (node.op == "Where" && has_all) return where(node, inputs, most);
   if (node.op == "Range" && has_all) return range(node, inputs, most);
   if (node.op == "Gather" && has_two) return gather(node, x, *inputs[1], most);
+  if (node.op == "GatherElements" && has_two) return gather_elements(node, x, *inputs[1]);
   if (node.op == "GatherND" && has_two) return gather_nd(node, x, *inputs[1], most);
   if (node.op == "Expand" && has_two) return expand(node, x, list_of(*inputs[1]), most);
   if (node.op == "Tile" && has_two) return tile(node, x, *inputs[1], most);

@@ -12,7 +12,7 @@
 namespace qgen::onnx {
 namespace {
 
-using Attributes = std::map<std::string, AttributeData, std::less<>>;
+using NodeAttributes = std::map<std::string, AttributeData, std::less<>>;
 
 class Speller {
  public:
@@ -147,7 +147,7 @@ class Speller {
   }
 
   void add(std::string_view op, std::vector<std::string> inputs, std::vector<std::string> outputs,
-           Attributes attributes = {}) {
+           NodeAttributes attributes = {}) {
     while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
     graph_.nodes.push_back({.name = node_->name,
                             .op = std::string(op),
@@ -156,14 +156,14 @@ class Speller {
                             .outputs = std::move(outputs),
                             .attributes = std::move(attributes)});
   }
-  std::string made(std::string_view op, std::vector<std::string> inputs, Attributes attributes = {}) {
+  std::string made(std::string_view op, std::vector<std::string> inputs, NodeAttributes attributes = {}) {
     std::string output = name_of(op);
     add(op, std::move(inputs), {output}, std::move(attributes));
     return output;
   }
   std::string added(const std::string& a, const std::string& b) { return made("Add", {a, b}); }
   // The node's first output.
-  void last(std::string_view op, std::vector<std::string> inputs, Attributes attributes = {}) {
+  void last(std::string_view op, std::vector<std::string> inputs, NodeAttributes attributes = {}) {
     add(op, std::move(inputs), {node_->outputs[0]}, std::move(attributes));
   }
 

@@ -116,6 +116,25 @@ std::optional<Dims> gathered_shape(const Node& node, const Dims& input, const Di
   return shape;
 }
 
+std::optional<Dims> gathered_rows_shape(const Node& node, const Dims& input, const Dims& indices) {
+  const int64_t batches = node.integer("batch_dims", 0);
+  if (indices.empty() || batches < 0 || batches + indices.back().value > std::ssize(input)) return std::nullopt;
+  Dims shape(indices.begin(), indices.end() - 1);
+  shape.insert(shape.end(), input.begin() + static_cast<std::ptrdiff_t>(batches + indices.back().value), input.end());
+  return shape;
+}
+
+std::optional<Dims> tiled_shape(const Dims& input, const Known& repeats) {
+  const auto numbers = numbers_of(repeats);
+  if (!numbers || numbers->size() != input.size()) return std::nullopt;
+  Dims shape = input;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if ((*numbers)[d].is_symbol || __builtin_mul_overflow(shape[d].value, (*numbers)[d].value, &shape[d].value))
+      return std::nullopt;
+  }
+  return shape;
+}
+
 std::optional<Dims> joined_shape(const Node& node, Arguments arguments) {
   if (arguments.empty() || !arguments[0]) return std::nullopt;
   Dims shape = arguments[0]->shape;
@@ -264,6 +283,8 @@ std::optional<Dims> Trial::shape_of(const Node& node, Arguments arguments) {
   if (node.op == "Transpose") return transposed_shape(node, first);
   if (node.op == "Gather" && second) return gathered_shape(node, first, second->shape);
   if (node.op == "GatherElements" && second) return second->shape;
+  if (node.op == "GatherND" && second) return gathered_rows_shape(node, first, second->shape);
+  if (node.op == "Tile" && second) return tiled_shape(first, *second);
   if (node.op == "Concat") return joined_shape(node, arguments);
   if (node.op == "Slice") return sliced_shape(node, arguments);
   if (node.op == "Expand" && second) return expanded_shape(*arguments[0], *second);

@@ -133,6 +133,13 @@ TEST(Evaluate, TrianglesSumsAndScatters) {
   EXPECT_EQ(evaluated("GatherND", {matrix, longs({1, 2}, {0, 3})}), "one of its indices is 3, in a dimension of 3");
   EXPECT_EQ(evaluated("GatherND", {matrix, longs({1, 3}, {0, 0, 0})}), "its indices have too many coordinates");
   EXPECT_EQ(evaluated("GatherND", {matrix, longs({}, {0})}), "its indices have too many coordinates");
+  EXPECT_EQ(evaluated("GatherElements", {matrix, longs({2, 2}, {2, 0, -1, 1})}, {{"axis", int64_t{1}}}),
+            "int64 [2, 2] 3, 1, 6, 5");
+  EXPECT_EQ(evaluated("GatherElements", {matrix, longs({1, 2}, {1, 0})}), "int64 [1, 2] 4, 2");
+  EXPECT_EQ(evaluated("GatherElements", {matrix, longs({1, 1}, {2})}), "index 2 is outside of 2 elements");
+  EXPECT_EQ(evaluated("GatherElements", {matrix, longs({1, 4}, {0, 0, 0, 0})}),
+            "it has more indices than data along an axis");
+  EXPECT_EQ(evaluated("GatherElements", {matrix, longs({2}, {0, 0})}), "its indices are not of its data's rank");
   // No elements, and more rows than anyone can visit.
   EXPECT_EQ(evaluated("GatherND", {longs({0}, {}), longs({1LL << 40, 0}, {})}), "not evaluated");
   EXPECT_EQ(evaluated("Tile", {longs({1, 0}, {}), longs({2}, {1LL << 40, 1})}),
