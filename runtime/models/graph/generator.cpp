@@ -73,7 +73,9 @@ InputShapes shapes_of_inputs(const Graph& graph, const GeneratorOptions& options
   InputShapes shapes;
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[id];
-    if (!is_of_runs(graph, names, id)) {
+    if (input.name == names.keys) {
+      shapes.emplace(input.name, Shape{most_keys(options)});
+    } else if (!is_of_runs(graph, names, id)) {
       if (const auto shape = given.find(input.name); shape != given.end()) shapes.insert(*shape);
     } else if (graph.is_state_input(id)) {
       Shape shape = input.shape;
@@ -108,7 +110,7 @@ Done check_names(const Graph& graph, const LanguageNames& names) {
 std::map<std::string, TensorDesc> take_needed_inputs(Graph& graph, const LanguageNames& names) {
   std::map<std::string, TensorDesc> needed;
   std::erase_if(graph.inputs, [&](ValueId id) {
-    if (is_of_runs(graph, names, id)) return false;
+    if (is_of_runs(graph, names, id) || graph.values[id].name == names.keys) return false;
     const auto reads = [&](const Node& node) { return std::ranges::count(node.inputs, id, &Port::value) > 0; };
     if (std::ranges::none_of(graph.nodes, reads)) return std::ranges::count(graph.outputs, id, &Named::value) == 0;
     const Value& input = graph.values[id];
@@ -142,6 +144,12 @@ int64_t sequences_of(const std::map<std::string, TensorDesc>& inputs, const Inpu
 
 bool fits(const Shape& shape, const Shape& needed) {
   return std::ranges::equal(shape, needed, [](int64_t a, int64_t b) { return b == kAnySide || a == b; });
+}
+
+HostTensor positions_of_keys(int64_t count) {
+  HostTensor keys = zeros(DType::i32, {count});
+  std::ranges::generate(keys.as<int32_t>(), [next = 0]() mutable { return next++; });
+  return keys;
 }
 
 // Whether the model has angles, or learned rows, for all positions. Behind a table there are none.
@@ -225,7 +233,8 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
   made->context_ = &context;
   made->operators_ = operators;
   made->needed_ = take_needed_inputs(graph, options.names);
-  const Done completed = made->complete(graph, some_shapes(made->needed_));
+  Done completed = made->complete(graph, some_shapes(made->needed_));
+  if (completed && made->needed_.empty()) completed = made->set_inputs({});
   if (completed) return made;
   if (made->needed_.empty()) return completed.error();
   made->incomplete_.emplace(std::move(graph));
@@ -249,7 +258,7 @@ Done Generator::complete(const Graph& whole, const InputShapes& given) {
   const int64_t vocabulary = shape.back();
   add_head(graph, *before, value);
   const ModelOptions how{.on_progress = options_.on_progress};
-  if (needed_.empty()) {
+  if (needed_.empty() && !input_named(graph, options_.names.keys)) {
     model_.emplace(Model::create(*context_, operators_, std::move(graph), how));
   } else {
     const auto inferred = infer(graph, operators_, shapes_of_inputs(graph, options_, sequences, 1, given));
@@ -312,26 +321,31 @@ Done Generator::set_inputs(const Tensors& inputs) {
 Expected<LentTensors> Generator::compute_once(const Tensors& inputs) {
   LentTensors kept;
   Prepared* prepared = nullptr;
+  const HostTensor keys = positions_of_keys(most_keys(options_));
+  const auto given = [&](const std::string& name) -> const HostTensor* {
+    if (name == options_.names.keys) return &keys;
+    const auto input = inputs.find(name);
+    return input == inputs.end() ? nullptr : &input->second;
+  };
   if (once_) {
     InputShapes shapes;
     for (const ValueId id : once_->graph().inputs) {
       const std::string& name = once_->graph().values[id].name;
-      shapes.emplace(name, inputs.at(name).shape);
+      shapes.emplace(name, given(name)->shape);
     }
     const auto ready = once_->prepare(shapes);
     if (!ready) return ready.error();
     prepared = *ready;
     for (const auto& [name, shape] : shapes) {
-      if (Done written = context_->executor.write(*prepared->input(name), inputs.at(name)); !written)
+      if (Done written = context_->executor.write(*prepared->input(name), *given(name)); !written)
         return written.error();
     }
     if (Done ran = prepared->replay(); !ran) return ran.error();
   }
   for (const ValueId id : model_->graph().kept) {
     const std::string& name = model_->graph().values[id].name;
-    const auto input = inputs.find(name);
-    const auto tensor =
-        input == inputs.end() ? Expected<const DeviceTensor*>(prepared->output(name)) : uploaded(name, input->second);
+    const HostTensor* input = given(name);
+    const auto tensor = input ? uploaded(name, *input) : Expected<const DeviceTensor*>(prepared->output(name));
     if (!tensor) return tensor.error();
     kept.emplace(name, *tensor);
   }

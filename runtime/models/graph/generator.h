@@ -38,6 +38,7 @@ struct LanguageNames {
   std::string mask = "attention_mask";     // i32 [B, C]: 1 for each token up to the last one, else 0
   std::string positions = "position_ids";  // i32 [B, S]
   std::string last = "last_positions";     // i32 [B]: of the last new token; importers add it (onnx/import.h)
+  std::string keys = "key_positions";      // i32 [T]: 0, 1, 2 ... up to the capacity; importers add it
   std::string logits = "logits";           // f32 or f16 [B, S, V]
 };
 
@@ -127,7 +128,7 @@ class Generator {
   // Makes the models, with inputs of these shapes.
   Done complete(const Graph& graph, const InputShapes& given);
   Done check_inputs(const Tensors& inputs) const;
-  // Of what was set; gives where the rest of the model finds it.
+  // Of what was set, and of the positions of keys; gives where the rest of the model finds it.
   Expected<LentTensors> compute_once(const Tensors& inputs);
   Expected<const DeviceTensor*> uploaded(const std::string& name, const HostTensor& tensor);
   Done check_are_set() const;

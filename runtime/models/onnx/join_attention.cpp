@@ -10,17 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+
+#include "runtime/models/onnx/mask_effects.h"
 
 namespace qgen::onnx {
 namespace {
-
-struct Mask {
-  // What a score becomes: its sum with the value; or `fill` where the value, of booleans, is false, or is true.
-  enum class Kind : uint8_t { added, kept_where_true, kept_where_false };
-  Kind kind = Kind::added;
-  std::string value, fill = {};
-};
 
 struct Scores {
   const Node* product = nullptr;
@@ -28,17 +22,13 @@ struct Scores {
   std::vector<Mask> masks = {};
 };
 
-// What a mask does in all trials.
-enum class Does : uint8_t { nothing, is_causal, other };
-constexpr int64_t kNoWindow = std::numeric_limits<int64_t>::max();
-
 struct Layer {
   Scores scores;
   std::string query, key, value;           // heads first, of four dimensions
   std::string past_key, past_value;        // empty: none
   std::string present_key, present_value;  // and the new ones are `key` and `value`
   std::vector<Mask> masks;                 // that remain
-  bool is_causal = false;
+  bool is_causal = false, has_bias = false;
   int64_t window = kNoWindow;
   std::string result;  // heads first
 };
@@ -46,14 +36,16 @@ struct Layer {
 class AttentionJoiner {
  public:
   AttentionJoiner(Rewriter& rewriter, std::span<const StateNames> states, std::vector<Note>& notes, int64_t opset)
-      : rewriter_(rewriter), states_(states), notes_(notes), opset_(opset) {}
+      : rewriter_(rewriter), masks_(rewriter), states_(states), notes_(notes), opset_(opset) {}
 
   void run() {
     for (Node* node : rewriter_.nodes()) {
-      if (node->op == "Softmax" && node->domain.empty()) join(*node);
+      if (node->op == "Softmax" && node->domain.empty()) find_layer(*node);
     }
+    // All were found first: trials are of the nodes as they were.
+    for (const auto& [layer, softmax, last] : found_) write(layer, *softmax, *last);
   }
-  size_t joined() const { return joined_; }
+  size_t joined() const { return found_.size(); }
   // How many have a past that is a state.
   size_t states_joined() const { return states_joined_; }
   // Why some have none; empty: none of them has a past.
@@ -106,15 +98,16 @@ class AttentionJoiner {
       const auto factor = rewriter_.number(node.inputs[1 - i]);
       if (!factor) continue;
       auto scores = inner(i);
-      if (scores && !scores->masks.empty()) {
-        reason_ = fmt::format("'{}' scales scores after their mask", node.name);
+      const double by = node.op == "Div" ? 1 / *factor : *factor;
+      if (scores && !scores->masks.empty() && !(by > 0)) {
+        reason_ = fmt::format("'{}' multiplies scores by {} after their mask", node.name, by);
         return std::nullopt;
       }
-      const double by = node.op == "Div" ? 1 / *factor : *factor;
       // by * cap * tanh(s / cap) has the cap by * cap, and the score by * s.
       if (scores && scores->softcap != 0 && !(by > 0)) return std::nullopt;
       if (scores) scores->scale *= by;
       if (scores) scores->softcap *= by;
+      for (size_t m = 0; scores && m < scores->masks.size(); ++m) scores->masks[m].factor *= by;
       return scores;
     }
     return std::nullopt;
@@ -125,8 +118,9 @@ class AttentionJoiner {
     for (size_t i = 0; i < 2; ++i) {
       auto scores = inner(i);
       if (!scores) continue;
-      if (!adds_no_rows(node.inputs[1 - i], node.inputs[i], node.outputs[0])) return std::nullopt;
-      scores->masks.push_back({Mask::Kind::added, node.inputs[1 - i]});
+      Mask mask{.value = node.inputs[1 - i]};
+      if (!adds_no_rows(mask, node.inputs[i], node.outputs[0])) return std::nullopt;
+      scores->masks.push_back(std::move(mask));
       return scores;
     }
     return std::nullopt;
@@ -139,22 +133,26 @@ class AttentionJoiner {
       const auto least = rewriter_.number(fill);
       if (!least || *least > kFilter) continue;
       auto scores = inner(i);
-      if (!scores || !adds_no_rows(node.inputs[0], node.inputs[i], node.outputs[0])) return std::nullopt;
-      scores->masks.push_back(
-          {i == 1 ? Mask::Kind::kept_where_true : Mask::Kind::kept_where_false, node.inputs[0], fill});
+      Mask mask{i == 1 ? Mask::Kind::kept_where_true : Mask::Kind::kept_where_false, node.inputs[0], fill};
+      if (!scores || !adds_no_rows(mask, node.inputs[i], node.outputs[0])) return std::nullopt;
+      scores->masks.push_back(std::move(mask));
       return scores;
     }
     return std::nullopt;
   }
 
-  // A mask broadcasts to the scores, and not the other way round. Where batches and heads are one dimension, it must be
-  // the same for all of them.
-  bool adds_no_rows(const std::string& mask, const std::string& scores, const std::string& sum) {
-    const auto of_mask = rewriter_.shapes(mask), before = rewriter_.shapes(scores), after = rewriter_.shapes(sum);
+  // A mask broadcasts to the scores, and not the other way round. Where batches and heads are one dimension, it is the
+  // same for all of them, or has this dimension too.
+  bool adds_no_rows(Mask& mask, const std::string& scores, const std::string& sum) {
+    const auto of_mask = rewriter_.shapes(mask.value), before = rewriter_.shapes(scores), after = rewriter_.shapes(sum);
     if (before.empty() || before != after) return false;
     if (before.front().size() == 4) return true;
-    return before.front().size() == 3 && !of_mask.empty() && std::ranges::all_of(of_mask, [](const Shape& shape) {
-             return shape.size() < 3 || (shape.size() == 3 && shape[0] == 1);
+    if (before.front().size() != 3 || of_mask.empty()) return false;
+    const bool is_of_all = std::ranges::all_of(
+        of_mask, [](const Shape& shape) { return shape.size() < 3 || (shape.size() == 3 && shape[0] == 1); });
+    mask.is_flat = !is_of_all;
+    return is_of_all || std::ranges::equal(of_mask, before, [](const Shape& a, const Shape& b) {
+             return a.size() == 3 && a[0] == b[0];
            });
   }
 
@@ -335,123 +333,24 @@ class AttentionJoiner {
 
   // ---- masks --------------------------------------------------------------------------------------------------------
 
-  // Whether the mask keeps a score.
-  static std::optional<bool> keeps(const Mask& mask, const Tensor& tensor, int64_t i) {
-    if (mask.kind != Mask::Kind::added) return (tensor.integer(i) != 0) == (mask.kind == Mask::Kind::kept_where_true);
-    const double value = is_real(tensor.type) ? double{tensor.real(i)} : static_cast<double>(tensor.integer(i));
-    if (value != 0 && !(value <= kFilter)) return std::nullopt;
-    return value == 0;
-  }
-
-  // In one trial: whether all scores are kept, or those of keys up to the row, less than `window` before it.
-  struct Kept {
-    bool may_be_all = true, may_be_causal = true;
-  };
-  static Kept kept_by(const Mask& mask, const Tensor& tensor, const Shape& scores, int64_t window) {
-    const int64_t rows = scores[scores.size() - 2], keys = scores.back();
-    const size_t rank = tensor.shape.size();
-    const int64_t own_keys = rank > 0 ? tensor.shape[rank - 1] : 1, own_rows = rank > 1 ? tensor.shape[rank - 2] : 1;
-    const int64_t matrices = own_keys * own_rows > 0 ? tensor.size() / (own_keys * own_rows) : 0;
-    constexpr int64_t kMostScores = 1 << 26;
-    if (matrices > 0 && keys > 0 && rows > kMostScores / matrices / keys) return {false, false};
-    Kept kept;
-    for (int64_t m = 0; m < matrices; ++m) {
-      for (int64_t s = 0; s < rows; ++s) {
-        for (int64_t t = 0; t < keys; ++t) {
-          const int64_t i = (m * own_rows + (own_rows == 1 ? 0 : s)) * own_keys + (own_keys == 1 ? 0 : t);
-          const auto is_kept = keeps(mask, tensor, i);
-          if (!is_kept) return {false, false};
-          const int64_t distance = keys - rows + s - t;
-          kept.may_be_all = kept.may_be_all && *is_kept;
-          kept.may_be_causal = kept.may_be_causal && *is_kept == (distance >= 0 && distance < window);
-          if (!kept.may_be_all && !kept.may_be_causal) return kept;
-        }
-      }
-    }
-    return kept;
-  }
-  // Rows and keys; batches and heads may be one dimension. In a trial with more keys than a table of the model has, the
-  // mask has fewer of them.
-  static bool fits(const Shape& mask, const Shape& scores) {
-    for (size_t d = 1; d <= std::min<size_t>(mask.size(), 2); ++d) {
-      const int64_t side = mask[mask.size() - d];
-      if (side != 1 && side != scores[scores.size() - d]) return false;
-    }
-    return scores.size() > 1;
-  }
-  // How many keys the first row sees, if it does not see the first key.
-  static int64_t window_of_first_row(const Mask& mask, const Tensor& tensor, const Shape& scores) {
-    const int64_t rows = scores[scores.size() - 2], keys = scores.back();
-    if (tensor.shape.empty() || tensor.shape.back() != keys || tensor.size() < keys) return kNoWindow;
-    int64_t first = 0;
-    while (first < keys && keeps(mask, tensor, first) == false) ++first;
-    return first == 0 || first > keys - rows ? kNoWindow : keys - rows - first + 1;
-  }
-
-  struct Effect {
-    Does does = Does::other;
-    int64_t window = kNoWindow;
-  };
-  const Effect& effect_of(const Mask& mask, const Node& product) {
-    const auto key = std::tuple(mask.kind, mask.value);
-    const auto found = effects_.find(key);
-    if (found != effects_.end()) return found->second;
-    return effects_.emplace(key, found_effect(mask, product)).first->second;
-  }
-  Effect found_effect(const Mask& mask, const Node& product) {
-    std::vector<std::pair<TensorPtr, Shape>> seen;
-    const auto look = [&](const Trial& trial) {
-      const TensorPtr tensor = trial.value(mask.value);
-      const auto scores = trial.shape(product.outputs[0]);
-      if (!tensor || !scores || (mask.kind != Mask::Kind::added && is_real(tensor->type))) return false;
-      if (!fits(tensor->shape, *scores)) return false;
-      seen.emplace_back(tensor, *scores);
-      return true;
-    };
-    for (const Trial& trial : rewriter_.trials()) {
-      if (!look(trial)) return {};
-    }
-    const auto has_other_sides = [&](const auto& one) {
-      const Shape &a = one.second, &b = seen.front().second;
-      return a.back() != b.back() || a[a.size() - 2] != b[b.size() - 2];
-    };
-    Effect effect;
-    // A window shows in a trial with more keys than any constant says. A table of a mask ends before.
-    if (std::ranges::any_of(seen, has_other_sides) || rewriter_.depends_on_past(mask.value)) {
-      const int64_t largest = rewriter_.sources(mask.value).largest;
-      if (largest > kMostKeys) return {};
-      const auto look_at = [&](int64_t keys) {
-        for (const TrialSize& size : {TrialSize{1, 2, keys}, TrialSize{1, keys, 0}}) {
-          const Trial* trial = rewriter_.trial_of(size);
-          if (!trial || !look(*trial)) continue;
-          if (seen.back().second.back() >= keys) return true;
-          seen.pop_back();
-        }
-        return false;
-      };
-      if (!look_at(largest + 3) && (largest < 3 || !look_at(largest - 2))) return {};
-      effect.window = window_of_first_row(mask, *seen.back().first, seen.back().second);
-    }
-    Kept kept;
-    for (const auto& [tensor, scores] : seen) {
-      const Kept here = kept_by(mask, *tensor, scores, effect.window);
-      kept = {kept.may_be_all && here.may_be_all, kept.may_be_causal && here.may_be_causal};
-    }
-    effect.does = kept.may_be_all ? Does::nothing : kept.may_be_causal ? Does::is_causal : Does::other;
-    return effect;
-  }
-
   // Takes away the masks that `causal`, or the number of keys, stands for.
   void reduce_masks(Layer& layer, const Node& product, bool is_state, bool has_past) {
+    const int64_t heads = shapes(layer.query).front()[1];
     for (const Mask& mask : layer.scores.masks) {
-      const auto& [does, window] = effect_of(mask, product);
+      const Effect& effect = masks_.effect_of(mask, product, heads);
       // The padding of a cache is behind its last token, so no row sees it.
       const bool may_go = is_state || rewriter_.sources(mask.value).inputs.empty();
-      const bool is_causal = does == Does::is_causal && (has_past || are_all_new(product));
+      const bool is_causal = effect.does == Does::is_causal && (has_past || are_all_new(product));
       if (may_go && is_causal) {
         layer.is_causal = true;
-        layer.window = std::min(layer.window, window);
-      } else if (!may_go || does != Does::nothing) {
+        layer.window = std::min(layer.window, effect.window);
+      } else if (is_state && effect.does == Does::is_bias) {
+        layer.is_causal = layer.is_causal || effect.bias->hides_later;
+        layer.has_bias = true;
+        layer.masks.push_back(masks_.of_positions(mask, effect));
+      } else if (effect.does == Does::reads_input) {
+        layer.masks.push_back(masks_.of_input(mask, effect));
+      } else if (!may_go || effect.does != Does::nothing) {
         layer.masks.push_back(mask);
       }
     }
@@ -482,18 +381,49 @@ class AttentionJoiner {
     return result;
   }
 
-  // A sum of masks, of reals.
-  std::string sum_of(const std::vector<Mask>& masks) {
-    std::string sum;
+  // [B, N, S, T] of [B * N, S, T]; S and T may be 1.
+  std::string parted_mask(const std::string& flat, int64_t heads) {
+    const std::string wider =
+        rewriter_.add("Unsqueeze", {flat, rewriter_.add_list({0})}, {{"axes", std::vector<int64_t>{0}}});
+    return rewriter_.add("Reshape", {wider, rewriter_.add_list({-1, heads, 0, 0})});
+  }
+
+  // The first name of a number that masks have.
+  std::string known_fill(const std::string& fill) {
+    const TensorPtr constant = rewriter_.constant(fill);
+    const Tensor& number = constant ? *constant : *rewriter_.trials().front().value(fill);
+    return fills_.emplace(std::tuple(number.type, number.shape, number.data), fill).first->second;
+  }
+
+  // The mask as reals that are added.
+  std::string reals_of(const Mask& mask, int64_t heads) {
+    std::string value = mask.is_flat ? parted_mask(mask.value, heads) : narrowed(mask.value);
+    if (mask.kind != Mask::Kind::added) {
+      const TensorPtr constant = rewriter_.constant(mask.fill);
+      const ElementType type = (constant ? constant : rewriter_.trials().front().value(mask.fill))->type;
+      const std::string none =
+          rewriter_.add_constant(Tensor{"", type, {}, std::vector<std::byte>(static_cast<size_t>(bytes(type)))});
+      const bool keeps_true = mask.kind == Mask::Kind::kept_where_true;
+      value = rewriter_.add("Where", {value, keeps_true ? none : mask.fill, keeps_true ? mask.fill : none});
+    }
+    if (mask.factor == 1) return value;
+    const auto factor = static_cast<float>(mask.factor);
+    const auto number = tensor_of<float>(ElementType::f32, {}, std::span(&factor, 1));
+    return rewriter_.add("Mul", {value, rewriter_.add_constant(number)});
+  }
+
+  // The sum of masks. Layers have the same one.
+  std::string sum_of(std::vector<Mask> masks, int64_t heads) {
+    std::string key;
+    for (Mask& mask : masks) {
+      if (!mask.fill.empty()) mask.fill = known_fill(mask.fill);
+      key += fmt::format("{} '{}' '{}' {} {}, ", static_cast<int>(mask.kind), mask.value, mask.fill, mask.factor,
+                         mask.is_flat ? heads : 0);
+    }
+    std::string& sum = sums_[key];
+    if (!sum.empty()) return sum;
     for (const Mask& mask : masks) {
-      std::string value = narrowed(mask.value);
-      if (mask.kind != Mask::Kind::added) {
-        const TensorPtr fill = rewriter_.trials().front().value(mask.fill);
-        const std::string none = rewriter_.add_constant(
-            Tensor{"", fill->type, {}, std::vector<std::byte>(static_cast<size_t>(bytes(fill->type)))});
-        const bool keeps_true = mask.kind == Mask::Kind::kept_where_true;
-        value = rewriter_.add("Where", {value, keeps_true ? none : mask.fill, keeps_true ? mask.fill : none});
-      }
+      const std::string value = reals_of(mask, heads);
       sum = sum.empty() ? value : rewriter_.add("Add", {sum, value});
     }
     return sum;
@@ -501,7 +431,7 @@ class AttentionJoiner {
 
   // ---- one layer ----------------------------------------------------------------------------------------------------
 
-  void join(const Node& softmax) {
+  void find_layer(const Node& softmax) {
     reason_.clear();
     Node* last = product_after(softmax.outputs[0]);
     auto scores = scores_at(softmax.inputs[0]);
@@ -512,8 +442,7 @@ class AttentionJoiner {
     if (scores && !is_along_keys(softmax)) reason_ = fmt::format("'{}' is not along the keys", softmax.name);
     if (scores && reason_.empty()) {
       if (auto layer = layer_of(*scores, *last)) {
-        write(*layer, softmax, *last);
-        ++joined_;
+        found_.emplace_back(*std::move(layer), &softmax, last);
         return;
       }
     }
@@ -590,9 +519,11 @@ class AttentionJoiner {
     }
     reduce_masks(layer, *layer.scores.product, is_of_states, has_past);
     const auto needs_length = [&](const Mask& mask) { return rewriter_.depends_on_past(mask.value); };
-    if (is_of_states && std::ranges::any_of(layer.masks, needs_length)) {
+    const bool is_unknown = std::ranges::any_of(layer.masks, needs_length) || (layer.has_bias && !layer.is_causal);
+    if (is_of_states && is_unknown) {
       if (refusal_.empty())
-        refusal_ = fmt::format("the mask of '{}' is not a causal one in all sizes", layer.scores.product->name);
+        refusal_ = fmt::format("the mask of '{}' is not a causal one in all sizes, or a bias of positions with one",
+                               layer.scores.product->name);
       return;
     }
     const bool sees_past = layer.is_causal && !are_all_new(*layer.scores.product);
@@ -621,7 +552,7 @@ class AttentionJoiner {
     node.attributes = {{"scale", static_cast<float>(layer.scores.scale)}, {"is_causal", int64_t{layer.is_causal}}};
     if (layer.scores.softcap != 0) node.attributes.emplace("softcap", static_cast<float>(layer.scores.softcap));
     if (layer.window != kNoWindow) node.attributes.emplace(std::string(kWindow), layer.window);
-    const std::string mask = sum_of(layer.masks);
+    const std::string mask = sum_of(layer.masks, shapes(layer.query).front()[1]);
     const auto give = [&](const std::string& q, const std::string& k, const std::string& v) {
       node.inputs = {q, k, v, mask, layer.past_key, layer.past_value};
       while (node.inputs.back().empty()) node.inputs.pop_back();
@@ -680,15 +611,17 @@ class AttentionJoiner {
   }
 
   Rewriter& rewriter_;
+  MaskReader masks_;
   std::span<const StateNames> states_;
   std::vector<Note>& notes_;
   int64_t opset_;
   std::string reason_;  // why the present Softmax is none of attention
   std::string refusal_;
-  size_t joined_ = 0, states_joined_ = 0;
-  std::set<std::string> written_;  // caches of keys that a layer writes
-  std::map<std::tuple<Mask::Kind, std::string>, Effect> effects_;
-  std::map<std::string, std::string> narrowed_;
+  size_t states_joined_ = 0;
+  std::vector<std::tuple<Layer, const Node*, const Node*>> found_;  // with the Softmax and the last product
+  std::set<std::string> written_;                                   // caches of keys that a layer writes
+  std::map<std::string, std::string> narrowed_, sums_;
+  std::map<std::tuple<ElementType, Shape, std::vector<std::byte>>, std::string> fills_;
   std::map<std::pair<std::string, std::vector<int64_t>>, std::string> turned_;
   std::map<std::string, std::vector<Shape>> shapes_;  // of values that are new
 };
@@ -735,6 +668,7 @@ Done join_attention(Model& model, std::span<const StateNames> states, bool posit
   if (std::ranges::count(model.graph.nodes, "MatMul", &Node::op) < 2) return std::monostate{};
   const std::vector<StateNames> caches =
       states.empty() ? states_of(model.graph) : std::vector<StateNames>(states.begin(), states.end());
+  const bool has_positions = std::ranges::count(model.graph.inputs, kPositions, &ValueInfo::name) > 0;
   auto rewriter = Rewriter::create(model, caches, !states.empty());
   if (!rewriter) return std::monostate{};  // the importer says why
   keep_sides(*rewriter);
@@ -749,7 +683,6 @@ Done join_attention(Model& model, std::span<const StateNames> states, bool posit
     return unsupported("its caches cannot stay on the device: " + joiner.refusal(), std::string(kHowToRun));
   if (joiner.states_joined() == 0) return std::monostate{};
   const auto results = shapes_of_results(*rewriter);
-  const bool has_positions = std::ranges::count(model.graph.inputs, kPositions, &ValueInfo::name) > 0;
   read_positions(*rewriter);
   if (Done fresh = rewriter->refresh(false); !fresh) return fresh;
   if (Done sound = check_sides(*rewriter, results); !sound) return sound;

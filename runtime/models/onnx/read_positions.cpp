@@ -97,7 +97,7 @@ class PositionReader {
     return trial ? rank_in(*trial, longer, value) : 0;
   }
   static size_t rank_in(const Trial& trial, const TrialSize& size, const std::string& value) {
-    const auto& [batches, rows, past] = size;
+    const auto& [batches, rows, past, others] = size;
     const TensorPtr tensor = trial.value(value);
     if (!tensor || is_real(tensor->type) || tensor->shape.empty() || tensor->shape.size() > 2) return 0;
     if (tensor->shape.back() != rows) return 0;
@@ -128,7 +128,7 @@ class PositionReader {
     const bool is_first = node.has_input(3) && rewriter_.number(node.inputs[3]) == 0;
     for (size_t i = 0; is_first && i < rewriter_.trials().size(); ++i) {
       const Trial& trial = rewriter_.trials()[i];
-      const auto& [batches, rows, past] = rewriter_.sizes()[i];
+      const auto& [batches, rows, past, others] = rewriter_.sizes()[i];
       if (trial.number(node.inputs[1]) != static_cast<double>(past)) return false;
       if (trial.number(node.inputs[2]) != static_cast<double>(past + rows)) return false;
     }
@@ -215,6 +215,110 @@ void keep_sides_of_cache(Rewriter& rewriter, Node& node) {
   rewriter.touch();
 }
 
+// The value whose shape the node's result is a side of, perhaps times a number, or divided by one. Empty: it is something
+// else.
+std::string owner_of_side(Rewriter& rewriter, const std::string& side) {
+  std::string value = side;
+  for (int more = 8; more > 0; --more) {
+    const Node* node = rewriter.writer(value);
+    if (!node || !node->domain.empty() || node->inputs.empty()) return {};
+    if (node->op == "Shape") return node->inputs[0];
+    constexpr std::string_view kPassing[] = {"Cast", "Gather", "Identity", "Slice", "Squeeze", "Unsqueeze"};
+    const bool scales =
+        (node->op == "Div" || node->op == "Mul") && node->inputs.size() == 2 && rewriter.number(node->inputs[1]);
+    if (!scales && std::ranges::find(kPassing, node->op) == std::end(kPassing)) return {};
+    value = node->inputs[0];
+  }
+  return {};
+}
+
+// The numbers of batches and rows, read from the shape of a product of attention: the tokens have the same. The product
+// itself may not be left.
+void keep_sides_of_attention(Rewriter& rewriter, Node& node) {
+  if (node.outputs.empty() || rewriter.is_output(node.outputs[0])) return;
+  const std::string& value = node.outputs[0];
+  const Node* product = rewriter.writer(owner_of_side(rewriter, value), "MatMul", 2);
+  if (!product || rewriter.constant(product->inputs[0]) || rewriter.constant(product->inputs[1])) return;
+  const auto tokens = rewriter.shapes(kTokens);
+  if (tokens.empty() || tokens.front().size() != 2) return;
+  for (size_t side = 0; side < 2; ++side) {
+    bool is_side = true;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const TensorPtr known = rewriter.trials()[i].value(value);
+      is_side = is_side && known && known->type == ElementType::i64 && known->size() == 1 && known->shape.size() < 2 &&
+                known->integer(0) == tokens[i][side];
+    }
+    if (!is_side) continue;
+    const auto rank = rewriter.shapes(value).front().size();
+    const auto index = static_cast<int64_t>(side);
+    node.op = "Gather";
+    node.inputs = {rewriter.add("Shape", {std::string(kTokens)}),
+                   rewriter.add_constant(tensor_of<int64_t>(ElementType::i64, Shape(rank, 1), std::span(&index, 1)))};
+    node.attributes.clear();
+    rewriter.touch();
+    return;
+  }
+}
+
+// The constant that the value is, perhaps repeated or seen in another shape, as rows of `width` elements.
+std::optional<std::pair<std::string, Shape>> table_of(Rewriter& rewriter, std::string value, int64_t width) {
+  for (int more = 8; more > 0; --more) {
+    if (const TensorPtr constant = rewriter.constant(value)) {
+      Shape shape = constant->shape;
+      while (shape.size() > 2 && shape.front() == 1) shape.erase(shape.begin());
+      const bool fits = shape.size() == 2 && shape[1] == width && is_real(constant->type);
+      return fits ? std::optional(std::pair(value, shape)) : std::nullopt;
+    }
+    const Node* node = rewriter.writer(value);
+    constexpr std::string_view kRepeating[] = {"Expand", "Identity", "Reshape", "Tile", "Unsqueeze"};
+    if (!node || !node->domain.empty() || std::ranges::find(kRepeating, node->op) == std::end(kRepeating))
+      return std::nullopt;
+    value = node->inputs[0];
+  }
+  return std::nullopt;
+}
+
+// Whether each row of [B, S, width] is the table's row at the position of the token.
+bool are_rows_at_positions(Rewriter& rewriter, const std::string& value, const Tensor& table, int64_t width) {
+  const int64_t count = table.size() / std::max<int64_t>(width, 1);
+  for (size_t i = 0; i < rewriter.trials().size(); ++i) {
+    const auto& [batches, rows, past, others] = rewriter.sizes()[i];
+    const TensorPtr made = rewriter.trials()[i].value(value);
+    if (!made || made->type != table.type || made->shape != Shape{batches, rows, width}) return false;
+    for (int64_t j = 0; j < made->size(); ++j) {
+      const int64_t row = past + j / width % rows;
+      if (row >= count || made->real(j) != table.real(row * width + j % width)) return false;
+    }
+  }
+  return true;
+}
+
+// Rows of a table at the positions, taken element by element from copies of the table for each batch.
+void keep_rows_of_table(Rewriter& rewriter, Node& node) {
+  if (node.op != "GatherElements" || !node.domain.empty() || rewriter.shapes(kPositions).empty()) return;
+  const auto shapes = rewriter.shapes(node.outputs[0]);
+  if (shapes.empty() || shapes.front().size() != 3) return;
+  const int64_t width = shapes.front()[2];
+  const auto table = table_of(rewriter, node.inputs[0], width);
+  if (!table || !are_rows_at_positions(rewriter, node.outputs[0], *rewriter.constant(table->first), width)) return;
+  const std::string rows = rewriter.add("Reshape", {table->first, rewriter.add_list(table->second)});
+  node.op = "Gather";
+  node.inputs = {rows, std::string(kPositions)};
+  node.attributes = {{"axis", int64_t{0}}};
+  rewriter.touch();
+}
+
+// A Cast of a cache to the type that it has.
+void keep_cache(Rewriter& rewriter, Node& node) {
+  if (node.op != "Cast" || !node.domain.empty()) return;
+  const Node* joint = rewriter.writer(rewriter.passed(node.inputs[0]), "Concat", 2);
+  const ValueInfo* past = joint ? rewriter.input(rewriter.passed(joint->inputs[0])) : nullptr;
+  if (!past || past->declared_type == 0 || past->declared_type != node.integer("to", 0)) return;
+  node.op = "Identity";
+  node.attributes.clear();
+  rewriter.touch();
+}
+
 }  // namespace
 
 void read_positions(Rewriter& rewriter) { PositionReader(rewriter).run(); }
@@ -224,6 +328,9 @@ void keep_sides(Rewriter& rewriter) {
   for (Node* node : rewriter.nodes()) {
     keep_sides_of_product(rewriter, *node);
     keep_sides_of_cache(rewriter, *node);
+    keep_sides_of_attention(rewriter, *node);
+    keep_rows_of_table(rewriter, *node);
+    keep_cache(rewriter, *node);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/models/onnx/rewriter.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,8 +13,9 @@
 namespace qgen::onnx {
 namespace {
 
-// The first ones show how many tokens are cached, and the last one a cache without tokens.
-constexpr TrialSize kSizes[] = {{2, 3, 5}, {2, 3, 9}, {3, 1, 6}, {1, 4, 0}};
+// Only the number of cached tokens differs between the first two: depends_on_past(). The last one has a cache without
+// tokens.
+constexpr TrialSize kSizes[] = {{2, 3, 5, 0}, {2, 3, 9, 0}, {3, 1, 6, 1}, {1, 4, 0, 2}};
 
 Tensor tensor_of_integers(const std::string& name, ElementType type, const Shape& shape, auto value_at) {
   Tensor tensor{name, type, shape, std::vector<std::byte>(static_cast<size_t>(element_count(shape) * bytes(type)))};
@@ -57,9 +59,7 @@ Done Rewriter::refresh(bool knows_positions) {
   for (const ValueInfo& output : graph.outputs) outputs_.insert(output.name);
   sizes_.assign(std::begin(kSizes), std::end(kSizes));
   for (size_t i = 0; i < sizes_.size(); ++i) {
-    // Only the number of cached tokens differs between the first two: depends_on_past().
-    const auto of_others = static_cast<int64_t>(std::max<size_t>(i, 1)) - 1;
-    const auto [shapes, values] = inputs_of(sizes_[i], of_others);
+    const auto [shapes, values] = inputs_of(sizes_[i]);
     trials_.emplace_back(*model_, order_, shapes, values);
     sizes_[i] = size_of(sizes_[i]);
   }
@@ -227,8 +227,8 @@ TrialSize Rewriter::size_of(const TrialSize& wanted) const {
   return size;
 }
 
-std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> Rewriter::inputs_of(const TrialSize& wanted,
-                                                                                              int64_t of_others) const {
+std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> Rewriter::inputs_of(
+    const TrialSize& wanted) const {
   const TrialSize size = size_of(wanted);
   std::map<std::string, int64_t> sides;
   const auto give = [&](const ValueInfo* value, size_t axis, int64_t side) {
@@ -245,12 +245,16 @@ std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> Rewrit
     give(input(name), 0, size.batches);
     give(input(name), 1, side);
   }
+  // A mask beside them has as many batches, though exporters may not know.
+  for (const ValueInfo& value : model_->graph.inputs) {
+    if (value.shape && value.shape->size() == 2) give(&value, 0, size.batches);
+  }
   std::map<std::string, Shape> shapes;
   for (const ValueInfo& value : model_->graph.inputs) {
     if (!value.shape) continue;
     Shape& shape = shapes[value.name];
     for (const InputSide& side : *value.shape) {
-      const auto next = 11 + 2 * std::ssize(sides) + of_others;
+      const auto next = 11 + 2 * std::ssize(sides) + size.others;
       shape.push_back(side.symbol.empty() ? side.side : sides.emplace(side.symbol, next).first->second);
     }
   }
@@ -273,21 +277,27 @@ std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> Rewrit
   give_value(kAttentionMask, [](int64_t) { return int64_t{1}; });
   if (knows_positions_)
     give_value(kPositions, [&](int64_t i) { return size.past + i % std::max<int64_t>(size.rows, 1); });
+  // Others may be masks, with zeros at places that nothing else has.
+  for (const ValueInfo& value : model_->graph.inputs) {
+    if (value.name != kTokens && value.name != kPositions && value.name != kAttentionMask)
+      give_value(value.name,
+                 [](int64_t i) { return static_cast<int64_t>(std::popcount(static_cast<uint64_t>(i)) % 2); });
+  }
   return {std::move(shapes), std::move(values)};
 }
 
-const Trial* Rewriter::trial_of(const TrialSize& size) {
+const Trial* Rewriter::trial_of(const TrialSize& size, int64_t heads) {
   constexpr size_t kMostTrials = 12;  // each has all values of the model
-  const auto found = more_trials_.find(size);
+  const auto found = more_trials_.find({size, heads});
   if (found != more_trials_.end()) return &found->second;
   if (more_trials_.size() == kMostTrials) return nullptr;
-  const auto [shapes, values] = inputs_of(size, 0);
+  const auto [shapes, values] = inputs_of(size);
   // Each node of a mask computes a row for each new token.
   constexpr int64_t kNodes = 128, kMost = 1 << 24;
-  const auto [batches, rows, past] = size_of(size);
-  const bool is_short = rows < kMost && past < kMost && rows * (past + rows) < kMost / kNodes;
-  const int64_t budget = is_short ? std::max(Trial::kBudget, kNodes * rows * (past + rows)) : kMost;
-  return &more_trials_.emplace(size, Trial(*model_, order_, shapes, values, budget)).first->second;
+  const auto [batches, rows, past, others] = size_of(size);
+  const bool is_short = rows < kMost && past < kMost && heads < kMost && rows * (past + rows) < kMost / kNodes / heads;
+  const int64_t budget = is_short ? std::max(Trial::kBudget, kNodes * rows * (past + rows) * heads) : kMost;
+  return &more_trials_.emplace(std::pair(size, heads), Trial(*model_, order_, shapes, values, budget)).first->second;
 }
 
 std::vector<Shape> Rewriter::shapes(std::string_view value) const {
@@ -344,6 +354,15 @@ std::string Rewriter::fresh_name(std::string_view op) {
   do name = "written out " + std::string(op) + std::to_string(++count_);
   while (initializers.contains(name) || writers_.contains(name) || readers_.contains(name));
   return name;
+}
+
+bool Rewriter::has_input(std::string_view name, std::vector<InputSide> shape) {
+  if (input(name)) return true;
+  const bool is_taken = writers_.contains(name) || readers_.contains(name) || model_->graph.initializers.contains(name);
+  if (is_taken) return false;
+  model_->graph.inputs.push_back({.name = std::string(name), .type = ElementType::i64, .shape = std::move(shape)});
+  is_changed_ = true;
+  return true;
 }
 
 bool Rewriter::rename(const std::string& value) {

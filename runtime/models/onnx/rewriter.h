@@ -14,9 +14,9 @@
 namespace qgen::onnx {
 
 // The sizes of a language model's inputs: tokens [batches, rows], and caches of `past` tokens. Inputs of other models
-// have any sizes.
+// have any sizes. Inputs of other sides are `others` longer than they are without it.
 struct TrialSize {
-  int64_t batches = 1, rows = 1, past = 0;
+  int64_t batches = 1, rows = 1, past = 0, others = 0;
   friend auto operator<=>(const TrialSize&, const TrialSize&) = default;
 };
 
@@ -52,6 +52,7 @@ class Rewriter {
   std::vector<Node*> nodes();  // in order
   // The value, seen through nodes that pass it on.
   std::string passed(std::string value);
+  const ValueInfo* input(std::string_view name) const;  // nullptr: there is none
   // Which inputs the value is computed from; shapes of them do not count. And its largest integer that is a constant.
   struct Sources {
     std::set<std::string> inputs;
@@ -63,9 +64,9 @@ class Rewriter {
 
   const std::deque<Trial>& trials() const { return trials_; }
   const std::vector<TrialSize>& sizes() const { return sizes_; }
-  // One more trial, of that size where the sizes are not fixed.
+  // One more trial, of that size where the sizes are not fixed. A mask may have a matrix for each of `heads`.
   // nullptr: there were too many.
-  const Trial* trial_of(const TrialSize& size);
+  const Trial* trial_of(const TrialSize& size, int64_t heads = 1);
   // With the sizes that the model fixes.
   TrialSize size_of(const TrialSize& wanted) const;
   // Of each trial, with one rank; empty: of one it is not known, or the ranks differ.
@@ -83,6 +84,8 @@ class Rewriter {
                   std::map<std::string, AttributeData, std::less<>> attributes = {}, std::string_view name = {});
   std::string add_constant(Tensor tensor);
   std::string add_list(const std::vector<int64_t>& numbers);
+  // Whether the model has an input of this name. If it has no such value, it gets one, of i64.
+  bool has_input(std::string_view name, std::vector<InputSide> shape);
   // Gives a value that is no input another name. False: it could not, since a body of a node may read it.
   bool rename(const std::string& value);
   // The node writes the value instead of its present writer.
@@ -92,9 +95,7 @@ class Rewriter {
   Rewriter(Model& model, std::span<const StateNames> caches, bool are_states)
       : model_(&model), caches_(caches), are_states_(are_states) {}
   std::string fresh_name(std::string_view op);  // that no value has
-  std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> inputs_of(const TrialSize& size,
-                                                                                      int64_t of_others) const;
-  const ValueInfo* input(std::string_view name) const;
+  std::pair<std::map<std::string, Shape>, std::map<std::string, TensorPtr>> inputs_of(const TrialSize& size) const;
 
   Model* model_;
   std::span<const StateNames> caches_;
@@ -107,7 +108,7 @@ class Rewriter {
   int64_t visits_left_ = 1 << 23;  // of nodes, by sources(): a model may have many masks, each of many nodes
   std::deque<Trial> trials_;
   std::vector<TrialSize> sizes_;
-  std::map<TrialSize, Trial> more_trials_;
+  std::map<std::pair<TrialSize, int64_t>, Trial> more_trials_;  // by size and heads
   std::deque<Node> added_;
   size_t count_ = 0;
 };

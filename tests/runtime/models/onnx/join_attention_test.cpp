@@ -126,6 +126,33 @@ TEST(JoinAttention, ScalesOnAnySide) {
       "attention");
 }
 
+// What is added before a scale is scaled too.
+TEST(JoinAttention, ScalesAfterTheMask) {
+  EXPECT_EQ(becomes([](Form& f) {
+              f.end(f.softmax(f.scaled(f.m.node("Add", {f.scores(), f.m.input("mask", {kRows, kKeys})}))));
+            }),
+            "fused_mul attention");
+  EXPECT_EQ(becomes([](Form& f) {
+              const std::string fill = f.m.scalar(-3e4f), seen = f.booleans({kRows, kKeys});
+              const std::string masked = f.m.node("Where", {seen, f.scores(), fill});
+              f.end(f.softmax(f.scaled(f.m.node("Add", {f.m.input("bias", {kHeads, 1, kKeys}), f.scaled(masked)}))));
+            }),
+            "fused_mul fused_add attention");
+}
+
+// One number of each head and batch, where these are one dimension.
+TEST(JoinAttention, FlatMasks) {
+  EXPECT_EQ(becomes([](Form& f) {
+              const std::string q = f.m.node("Reshape", {f.q, f.m.list({-1, kRows, kSize})});
+              const std::string k = f.m.node("Reshape", {f.k, f.m.list({-1, kKeys, kSize})});
+              const std::string turned = f.m.node("Transpose", {k}, {{"perm", List{0, 2, 1}}});
+              const std::string mask = f.m.input("mask", {kBatches * kHeads, 1, kKeys});
+              const std::string sum = f.m.node("Add", {mask, f.m.node("MatMul", {q, turned})});
+              f.end(f.softmax(f.m.node("Reshape", {sum, f.m.list({kBatches, kHeads, kRows, kKeys})})));
+            }),
+            "reshape reshape attention");
+}
+
 // cap * tanh(score / cap), before the mask.
 TEST(JoinAttention, SoftCaps) {
   const auto capped = [](float before, float after) {
@@ -395,9 +422,10 @@ TEST(JoinAttention, WhatIsNoAttention) {
               }),
               HasSubstr("several nodes read the weights of 'Softmax_2'"));
   EXPECT_THAT(becomes([](Form& f) {
-                f.end(f.softmax(f.scaled(f.m.node("Add", {f.scores(), f.m.input("mask", {kRows, kKeys})}))));
+                const std::string masked = f.m.node("Add", {f.scores(), f.m.input("mask", {kRows, kKeys})});
+                f.end(f.softmax(f.m.node("Mul", {masked, f.m.scalar(-0.5f)})));
               }),
-              HasSubstr("'Div_3' scales scores after their mask"));
+              HasSubstr("'Mul_3' multiplies scores by -0.5 after their mask"));
   // A mask that makes more of the scores.
   EXPECT_THAT(becomes([](Form& f) {
                 const std::string one = f.m.node("Slice", {f.q, f.m.list({0}), f.m.list({1}), f.m.list({2})});
@@ -585,6 +613,71 @@ TEST(JoinCaches, ATableThatIsNotCausalAtItsEnd) {
     tensor = std::make_shared<const Tensor>(std::move(changed));
   }
   EXPECT_THAT(refusal_of(*model), HasSubstr("is not a causal one in all sizes"));
+}
+
+Expected<Model> exported_model(const std::string& name) {
+  return load_model(qgen::tests::source_folder() + "/tests/runtime/models/graph/exported/" + name + ".onnx");
+}
+
+// Numbers that are added to scores for each head and position of a key, or its distance.
+TEST(JoinCaches, BiasesOfPositions) {
+  const std::string refusal = "a bias of positions with one";
+  auto model = exported_model("bloom");
+  ASSERT_TRUE(model) << to_text(model.error());
+  EXPECT_EQ(refusal_of(*model), "imported");
+  // An input of this name has other values.
+  auto named = *model;
+  named.graph.inputs.push_back({"key_positions", ElementType::i64, std::vector<InputSide>{{0, "keys"}}});
+  EXPECT_THAT(refusal_of(named), HasSubstr(refusal));
+  // Rows that see later keys.
+  auto open = *model;
+  Node& seen = node_with(open, "LessOrEqual");
+  seen.inputs[1] = seen.inputs[0];
+  EXPECT_THAT(refusal_of(open), HasSubstr(refusal));
+  // Slopes that become steeper.
+  auto bent = *model;
+  const auto is_product = [](const Node& node) { return node.op == "Mul" && node.inputs[0].starts_with("unsqueeze"); };
+  const std::vector<std::string> factors = std::ranges::find_if(bent.graph.nodes, is_product)->inputs;
+  const std::string steeper = add(bent, "Mul", factors);
+  std::ranges::find_if(bent.graph.nodes, is_product)->inputs[0] = steeper;
+  EXPECT_THAT(refusal_of(bent), HasSubstr(refusal));
+}
+
+// Buckets of distances, of which the last one has all far keys.
+TEST(JoinCaches, RelativePositions) {
+  auto model = exported_model("t5");
+  ASSERT_TRUE(model) << to_text(model.error());
+  const auto imported = import_model(*model, {.finds_states = true});
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const auto is_table = [](const graph::Node& node) { return node.name.starts_with("written out Gather"); };
+  EXPECT_EQ(std::ranges::count_if(imported->graph.nodes, is_table), 1);  // for both layers
+  // The last bucket begins far away.
+  const auto far = std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {}, std::vector<float>{9}));
+  const std::string wide = add(*model, "Constant", {}, {{"value", TensorPtr(far)}});
+  const std::string logarithm = node_with(*model, "Log").outputs[0];
+  const auto quotient = std::ranges::find_if(
+      model->graph.nodes, [&](const Node& node) { return node.op == "Div" && node.inputs[0] == logarithm; });
+  ASSERT_NE(quotient, model->graph.nodes.end());
+  quotient->inputs[1] = wide;
+  EXPECT_THAT(refusal_of(*model), HasSubstr("a bias of positions with one"));
+}
+
+// The mask of an encoder's result is read from the input. If it is limited, it is not.
+TEST(JoinCaches, MasksOfAnInput) {
+  auto model = exported_model("bart");
+  ASSERT_TRUE(model) << to_text(model.error());
+  EXPECT_EQ(refusal_of(*model), "imported");
+  const std::string mask = "encoder_attention_mask";
+  Node& cast = *std::ranges::find_if(model->graph.nodes,
+                                     [&](const Node& node) { return node.op == "Cast" && node.inputs[0] == mask; });
+  const std::string whole = cast.outputs[0];
+  cast.outputs[0] = "whole mask";
+  const std::string length = add(*model, "Gather", {add(*model, "Shape", {mask}), add_integers(*model, {}, {1})});
+  const std::string columns =
+      add(*model, "Range", {add_integers(*model, {}, {0}), length, add_integers(*model, {}, {1})});
+  const std::string near = add(*model, "Less", {columns, add_integers(*model, {}, {40})});
+  model->graph.nodes.push_back({.name = "limited", .op = "And", .inputs = {"whole mask", near}, .outputs = {whole}});
+  EXPECT_THAT(refusal_of(*model), HasSubstr("Range"));
 }
 
 // No rows, no batch, no cached tokens.
