@@ -319,6 +319,13 @@ class AttentionJoiner {
     if (shapes.empty() || shapes.front().size() != 4 || (axis != 2 && axis != -2)) return std::nullopt;
     return Joint{rewriter_.passed(joint->inputs[0]), joint->inputs[1]};
   }
+  // Values of a cache of reals before a Cast: traced models in halves sum their products in f32, as attention does.
+  std::string uncast(const std::string& value) {
+    const Node* cast = rewriter_.writer(value, "Cast", 1);
+    const auto joint = cast ? joint_at(not_repeated(cast->inputs[0])) : std::nullopt;
+    const ValueInfo* past = joint ? rewriter_.input(joint->past) : nullptr;
+    return past && is_real(past->type) ? cast->inputs[0] : value;
+  }
   // The output that is this value.
   std::string output_of(const std::string& value) {
     if (rewriter_.is_output(value)) return value;
@@ -469,7 +476,7 @@ class AttentionJoiner {
     double scale = scores.scale;
     layer.query = parted(unscaled(scores.product->inputs[0], scale));
     layer.key = keys_of(scores.product->inputs[1], scale);
-    layer.value = parted(rewriter_.passed(last.inputs[1]));
+    layer.value = uncast(parted(rewriter_.passed(last.inputs[1])));
     layer.scores.scale = scale;
     layer.result = result_of(last);
     if (layer.query.empty() || layer.key.empty() || layer.value.empty() || layer.result.empty()) return std::nullopt;

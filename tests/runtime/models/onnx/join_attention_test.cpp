@@ -662,6 +662,31 @@ TEST(JoinCaches, RelativePositions) {
   EXPECT_THAT(refusal_of(*model), HasSubstr("a bias of positions with one"));
 }
 
+// A traced model in halves may multiply the weights and the values in f32.
+TEST(JoinCaches, ValuesInWiderReals) {
+  auto model = language_model("sdpa");
+  ASSERT_TRUE(model);
+  size_t count = 0;
+  for (size_t i = 0; i < model->graph.nodes.size(); ++i) {
+    const Node product = model->graph.nodes[i];
+    if (product.op != "MatMul" || !product.inputs[0].starts_with("Where")) continue;
+    std::vector<std::string> wide;
+    for (const std::string& input : product.inputs) wide.push_back(add(*model, "Cast", {input}, {{"to", int64_t{1}}}));
+    model->graph.nodes[i].inputs = wide;
+    model->graph.nodes[i].outputs = {product.outputs[0] + " wide"};
+    model->graph.nodes.push_back({.name = "narrow",
+                                  .op = "Cast",
+                                  .inputs = {product.outputs[0] + " wide"},
+                                  .outputs = product.outputs,
+                                  .attributes = {{"to", int64_t{10}}}});
+    ++count;
+  }
+  EXPECT_EQ(count, 2u);
+  const auto imported = import_model(*model, {.finds_states = true});
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(std::ranges::count(imported->graph.nodes, "attention", &graph::Node::op), 2);
+}
+
 // The mask of an encoder's result is read from the input. If it is limited, it is not.
 TEST(JoinCaches, MasksOfAnInput) {
   auto model = exported_model("bart");
