@@ -21,7 +21,7 @@ constexpr FieldInfo kFields[] = {
   {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.key_heads), 1},
   table::data({"group", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.group), 1}),
   {"rows", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.rows), 1},
-  table::data({"queries", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.queries), 1}),
+  {"queries", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.queries), 1},
   {"keys", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.keys), 1},
   {"width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.width), 1},
   {"value_width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.value_width), 1},
@@ -32,7 +32,7 @@ constexpr FieldInfo kFields[] = {
   {"mask_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.mask_strides), 4},
   table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.scale), 1}),
   table::data({"softcap", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.softcap), 1}),
-  table::data({"window", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.window), 1}),
+  {"window", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.window), 1},
   {"causal", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.causal), 1, words::kCausal},
   table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
   {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
@@ -253,6 +253,15 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Real seen_keys = choose(problem.attention_layer.causal == words::Causal::none,
+      Integer(problem.attention_layer.keys) * Real(1.0),
+      last_keys - min(Integer(problem.attention_layer.queries), last_keys) / Real(2.0));
+  const Real key_share = choose(Integer(problem.attention_layer.window) == 0, seen_keys,
+      min(seen_keys, Integer(problem.attention_layer.window) * Real(1.0)))
+      / max(1, Integer(problem.attention_layer.keys));
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
@@ -271,7 +280,7 @@ Real cost(const SelectionScope& scope) {
       * Integer(problem.attention_layer.rows) * slices * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4
       / Real(device.bytes_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
-      + ceil_div(tiles, Integer(device.compute_units)) * steps
+      + key_share * ceil_div(tiles, Integer(device.compute_units)) * steps
       * (Real(fit.step_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us));
 }
 

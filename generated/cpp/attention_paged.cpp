@@ -23,7 +23,7 @@ constexpr FieldInfo kFields[] = {
   {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.key_heads), 1},
   table::data({"group", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.group), 1}),
   {"rows", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.rows), 1},
-  table::data({"queries", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.queries), 1}),
+  {"queries", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.queries), 1},
   {"keys", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.keys), 1},
   {"width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.width), 1},
   {"value_width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.value_width), 1},
@@ -34,7 +34,7 @@ constexpr FieldInfo kFields[] = {
   {"mask_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.mask_strides), 4},
   table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.scale), 1}),
   table::data({"softcap", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.softcap), 1}),
-  table::data({"window", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.window), 1}),
+  {"window", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.window), 1},
   {"causal", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.causal), 1, words::kCausal},
   table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
   {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
@@ -217,19 +217,20 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "attention_operator.load_ops", "attention_operator.narrow_ops", "attention_operator.score_ops",
-  "attention_operator.step_us",
+  "attention_operator.step_us", "attention_operator.idle_times",
 };
-constexpr double kFitValues[] = {4, 8, 60, 12};
+constexpr double kFitValues[] = {4, 8, 60, 10, 3};
 
 struct Fit {
   double load_ops;  // operations: to load and convert an element of a key or a value
   double narrow_ops;  // operations: to load it by itself, if keys are not wide
   double score_ops;  // operations: of a score: its exponential, and the search for the greatest
   double step_us;  // us: that a workgroup waits for the keys of a step: memory and its barriers
+  double idle_times;  // factor: times as long as the operations take at the device's rate
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3]};
+  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -238,6 +239,15 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Real seen_keys = choose(problem.attention_layer.causal == words::Causal::none,
+      Integer(problem.attention_layer.keys) * Real(1.0),
+      last_keys - min(Integer(problem.attention_layer.queries), last_keys) / Real(2.0));
+  const Real key_share = choose(Integer(problem.attention_layer.window) == 0, seen_keys,
+      min(seen_keys, Integer(problem.attention_layer.window) * Real(1.0)))
+      / max(1, Integer(problem.attention_layer.keys));
   const Integer tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows))
       * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches);
   const Integer steps = ceil_div(Integer(problem.attention_layer.keys), Integer(specialization.tile_workgroup));
@@ -249,12 +259,14 @@ Real cost(const SelectionScope& scope) {
   const Integer made = tiles * steps * Integer(specialization.tile_workgroup);
   const Integer element_bytes = Integer(bytes(parameters.input_dtype));
   return Real(device.launch_us) + tiles / (Real(50.0) * Integer(device.compute_units))
-      + max(made * (Integer(specialization.tile_rows) * product_ops + fetch_ops) / Real(device.f32_ops_per_us),
+      + max(key_share * made * Real(fit.idle_times) * (Integer(specialization.tile_rows) * product_ops + fetch_ops)
+      / Real(device.f32_ops_per_us),
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.keys)
       * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width)) * element_bytes
       / Real(device.bytes_per_us))
-      + ceil_div(tiles, Integer(device.compute_units) * max(1, 2048 / Integer(specialization.tile_workgroup))) * steps
+      + key_share
+      * ceil_div(tiles, Integer(device.compute_units) * max(1, 2048 / Integer(specialization.tile_workgroup))) * steps
       * Real(fit.step_us);
 }
 
@@ -484,6 +496,21 @@ constexpr StepInfo split_512_steps[] = {
   {&attention_join::op, attention_join_operands, attention_join_problem},
 };
 
+constexpr OperandSource attention_subgroups_paged_operands[] = {
+  table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::mask),
+  table::ours(Operand::key_lengths), table::ours(Operand::blocks), table::ours(Operand::output),
+};
+void attention_subgroups_paged_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_subgroups_paged::Problem*>(step_problem);
+  to.attention_layer = problem.attention_layer;
+  to.block_table = problem.block_table;
+}
+
+constexpr StepInfo subgroups_steps[] = {
+  {&attention_subgroups_paged::op, attention_subgroups_paged_operands, attention_subgroups_paged_problem},
+};
+
 constexpr OperandSource vectors_attention_vectors_paged_operands[] = {
   table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::mask),
   table::ours(Operand::key_lengths), table::ours(Operand::blocks), table::ours(Operand::output),
@@ -525,6 +552,9 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = split_512_first_failing,
       .scratch = scratch,
       .steps = split_512_steps},
+  {.id = "attention_paged.subgroups",
+      .first_failing = table::all_hold,
+      .steps = subgroups_steps},
   {.id = "attention_paged.vectors",
       .first_failing = table::all_hold,
       .steps = vectors_steps},

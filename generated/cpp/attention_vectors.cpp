@@ -21,7 +21,7 @@ constexpr FieldInfo kFields[] = {
   {"key_heads", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.key_heads), 1},
   table::data({"group", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.group), 1}),
   {"rows", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.rows), 1},
-  table::data({"queries", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.queries), 1}),
+  {"queries", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.queries), 1},
   {"keys", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.keys), 1},
   {"width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.width), 1},
   {"value_width", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.value_width), 1},
@@ -32,7 +32,7 @@ constexpr FieldInfo kFields[] = {
   {"mask_strides", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.mask_strides), 4},
   table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.scale), 1}),
   table::data({"softcap", FieldInfo::Kind::f32, offsetof(Problem, attention_layer.softcap), 1}),
-  table::data({"window", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.window), 1}),
+  {"window", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.window), 1},
   {"causal", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.causal), 1, words::kCausal},
   table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
   {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
@@ -227,6 +227,15 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Real seen_keys = choose(problem.attention_layer.causal == words::Causal::none,
+      Integer(problem.attention_layer.keys) * Real(1.0),
+      last_keys - min(Integer(problem.attention_layer.queries), last_keys) / Real(2.0));
+  const Real key_share = choose(Integer(problem.attention_layer.window) == 0, seen_keys,
+      min(seen_keys, Integer(problem.attention_layer.window) * Real(1.0)))
+      / max(1, Integer(problem.attention_layer.keys));
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
   const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
@@ -244,12 +253,13 @@ Real cost(const SelectionScope& scope) {
       * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
       * Integer(bytes(parameters.input_dtype));
   return Real(device.launch_us) + Real(fit.begin_us) + tiles / (Real(50.0) * Integer(device.compute_units))
-      + max(made * Real(fit.idle_times) * (Integer(specialization.tile_rows) * row_ops + fetch_ops)
+      + max(key_share * made * Real(fit.idle_times) * (Integer(specialization.tile_rows) * row_ops + fetch_ops)
       / Real(device.f32_ops_per_us),
       bytes_
       * (Real(fit.read_times) / Real(device.bytes_per_us)
       + Real(fit.reread_times) * (row_tiles - 1) / Real(device.cache_bytes_per_us)))
-      + ceil_div(tiles, resident) * steps * (Real(fit.step_us) + Real(fit.row_us) * Integer(specialization.tile_rows));
+      + key_share * ceil_div(tiles, resident) * steps
+      * (Real(fit.step_us) + Real(fit.row_us) * Integer(specialization.tile_rows));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

@@ -10,6 +10,10 @@
 #include "attention_paged.h"
 #include "attention_paged_q8rs.h"
 #include "attention_q8rs.h"
+#include "attention_subgroups.h"
+#include "attention_subgroups_paged.h"
+#include "attention_subgroups_paged_q8rs.h"
+#include "attention_subgroups_q8rs.h"
 #include "attention_vectors.h"
 #include "attention_vectors_paged.h"
 #include "attention_vectors_paged_q8rs.h"
@@ -151,7 +155,11 @@ namespace attention_join { constexpr uint32_t kFirstModule = attention_coopmat_p
 namespace attention_paged { constexpr uint32_t kFirstModule = attention_join::kFirstModule + attention_join::kVariants; }
 namespace attention_paged_q8rs { constexpr uint32_t kFirstModule = attention_paged::kFirstModule + attention_paged::kVariants; }
 namespace attention_q8rs { constexpr uint32_t kFirstModule = attention_paged_q8rs::kFirstModule + attention_paged_q8rs::kVariants; }
-namespace attention_vectors { constexpr uint32_t kFirstModule = attention_q8rs::kFirstModule + attention_q8rs::kVariants; }
+namespace attention_subgroups { constexpr uint32_t kFirstModule = attention_q8rs::kFirstModule + attention_q8rs::kVariants; }
+namespace attention_subgroups_paged { constexpr uint32_t kFirstModule = attention_subgroups::kFirstModule + attention_subgroups::kVariants; }
+namespace attention_subgroups_paged_q8rs { constexpr uint32_t kFirstModule = attention_subgroups_paged::kFirstModule + attention_subgroups_paged::kVariants; }
+namespace attention_subgroups_q8rs { constexpr uint32_t kFirstModule = attention_subgroups_paged_q8rs::kFirstModule + attention_subgroups_paged_q8rs::kVariants; }
+namespace attention_vectors { constexpr uint32_t kFirstModule = attention_subgroups_q8rs::kFirstModule + attention_subgroups_q8rs::kVariants; }
 namespace attention_vectors_paged { constexpr uint32_t kFirstModule = attention_vectors::kFirstModule + attention_vectors::kVariants; }
 namespace attention_vectors_paged_q8rs { constexpr uint32_t kFirstModule = attention_vectors_paged::kFirstModule + attention_vectors_paged::kVariants; }
 namespace attention_vectors_q8rs { constexpr uint32_t kFirstModule = attention_vectors_paged_q8rs::kFirstModule + attention_vectors_paged_q8rs::kVariants; }

@@ -8,6 +8,10 @@
 #include "attention_paged.h"
 #include "attention_paged_q8rs.h"
 #include "attention_q8rs.h"
+#include "attention_subgroups.h"
+#include "attention_subgroups_paged.h"
+#include "attention_subgroups_paged_q8rs.h"
+#include "attention_subgroups_q8rs.h"
 #include "attention_vectors.h"
 #include "attention_vectors_paged.h"
 #include "attention_vectors_paged_q8rs.h"
@@ -157,6 +161,10 @@ constexpr const OperatorInfo* kOperators[] = {
   &attention_paged::op,
   &attention_paged_q8rs::op,
   &attention_q8rs::op,
+  &attention_subgroups::op,
+  &attention_subgroups_paged::op,
+  &attention_subgroups_paged_q8rs::op,
+  &attention_subgroups_q8rs::op,
   &attention_vectors::op,
   &attention_vectors_paged::op,
   &attention_vectors_paged_q8rs::op,

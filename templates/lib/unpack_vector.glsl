@@ -15,6 +15,21 @@ void unpack_vector(uvec4 words, out float x[kPerVector]) {
 }
 #else
 $if input_dtype == f16
+#define UNPACK_HALVES unpack_vector
+$include "lib/unpack_vector.glsl" halves
+$else
+void unpack_vector(uvec4 words, out float x[kPerVector]) {
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) x[i] = uintBitsToFloat(words[i]);
+}
+$end
+#endif
+
+$part halves
+// UNPACK_HALVES, a function that converts the eight f16 elements of a vector. The file that includes this part defines
+// its name.
+$include "lib/float16.glsl"
+$gives UNPACK_HALVES
+
 // A bit for each half that is subnormal: above 0 and below 0x400, without its sign. No sum carries into the other half.
 uint subnormal_halves(uint halves) {
   const uint magnitudes = halves & 0x7fff7fffu;
@@ -22,7 +37,7 @@ uint subnormal_halves(uint halves) {
 }
 
 // A device may flush a subnormal half where it converts two at a time, so a vector with one takes the exact path.
-void unpack_vector(uvec4 words, out float x[kPerVector]) {
+void UNPACK_HALVES(uvec4 words, out float x[8]) {
   const bool is_plain = (subnormal_halves(words.x) | subnormal_halves(words.y) | subnormal_halves(words.z) |
                          subnormal_halves(words.w)) == 0u;
   if (is_plain) {
@@ -38,12 +53,6 @@ void unpack_vector(uvec4 words, out float x[kPerVector]) {
     }
   }
 }
-$else
-void unpack_vector(uvec4 words, out float x[kPerVector]) {
-  [[unroll]] for (uint i = 0u; i < 4u; ++i) x[i] = uintBitsToFloat(words[i]);
-}
-$end
-#endif
 
 $part native
 // Converts the f16 elements of a 16-byte vector to f32, and back, by the device's instructions. The file that includes

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The sums of attention/attention_subgroups_q8rs.comp with keys, values and scales in blocks, which a table finds.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+${extensions()}
+${local_size(tile.workgroup)}
+${declare_vectors(query)}
+${declare_vectors(key)}
+${declare_vectors(value)}
+${declare_words(scales)}
+${declare(blocks)}
+${declare_words(mask)}
+${declare(key_lengths)}
+${declare_words(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/attention_scores.glsl"
+$include "lib/attention_scores.glsl" paged
+$include "lib/attention_teams.glsl" codes
