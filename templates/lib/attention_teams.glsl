@@ -29,22 +29,13 @@ $end
 #define VECTORS_ARE_CODES  // in lib/unpack_vector.glsl
 $include "lib/unpack_vector.glsl"
 $if input_dtype == f16
-void load_query(uint at, out float x[kPerVector]) {
-  [[unroll]] for (uint v = 0u; v < 2u; ++v) {
-    float of_vector[8];
-    unpack_halves(query_vectors[at / 8u + v], of_vector);
-    [[unroll]] for (uint i = 0u; i < 8u; ++i) x[8u * v + i] = of_vector[i];
-  }
-}
+#define LOAD_QUERY(at, x) unpack_halves(query_vectors[(at) / 8u], x)
 $else
-void load_query(uint at, out float x[kPerVector]) {
-  [[unroll]] for (uint v = 0u; v < 4u; ++v) {
-    const vec4 quad = uintBitsToFloat(query_vectors[at / 4u + v]);
-    [[unroll]] for (uint i = 0u; i < 4u; ++i) x[4u * v + i] = quad[i];
-  }
+void unpack_floats(uvec4 words, out float x[4]) {
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) x[i] = uintBitsToFloat(words[i]);
 }
+#define LOAD_QUERY(at, x) unpack_floats(query_vectors[(at) / 4u], x)
 $end
-#define LOAD_QUERY(at, x) load_query(at, x)
 #define KEY_PRODUCT(product, batch, head, key) (product) * key_scale(batch, head, key)
 #define VALUE_WEIGHT(weight, batch, head, key, end) value_weight(weight, batch, head, key, end)
 $include "lib/attention_teams.glsl" sums
@@ -53,7 +44,7 @@ $part sums
 // The main() of both, with what they define:
 //
 //   kPerVector     elements of a key in 16 bytes
-//   LOAD_QUERY     elements of a query
+//   LOAD_QUERY     the elements of a vector of a query
 //   KEY_PRODUCT    the product with a key, of the product with its elements
 //   VALUE_WEIGHT   the factor of the elements of a value, of the key's weight
 //   KEY_AT, VALUE_AT   where keys and values are: lib/attention_scores.glsl
@@ -68,6 +59,7 @@ const uint kRows = ${tile.rows};             // of a team
 const uint kKeys = ${tile.keys};             // of a lane
 const uint kBlock = kLanes * kKeys;          // keys
 const uint kQuads = kPerVector / 4u;
+const uint kPerQuery = ${16 / bytes(input_dtype)}u;   // elements of a query in 16 bytes
 const uint kKeyVectors = ${key_width} / kPerVector;
 const uint kValueVectors = ${column_count} / kPerVector;
 const uint kMostVectors = kKeyVectors > kValueVectors ? kKeyVectors : kValueVectors;
@@ -154,12 +146,12 @@ void multiply(Tile tile, out float products[kRows][kKeys]) {
                  row / problem.group * problem.query_strides[2];
     [[unroll]] for (uint u = 0u; u < kKeys; ++u) products[r][u] = 0.0;
   }
-  for (uint v = 0u; v < kKeyVectors; ++v) {
-    float x[kRows][kPerVector];
-    [[unroll]] for (uint r = 0u; r < kRows; ++r) LOAD_QUERY(queries[r] + v * kPerVector, x[r]);
-    [[unroll]] for (uint q = 0u; q < kQuads; ++q) {
+  for (uint d = 0u; d < kKeyVectors * kPerVector; d += kPerQuery) {
+    float x[kRows][kPerQuery];
+    [[unroll]] for (uint r = 0u; r < kRows; ++r) LOAD_QUERY(queries[r] + d, x[r]);
+    [[unroll]] for (uint q = 0u; q < kPerQuery / 4u; ++q) {
       [[unroll]] for (uint u = 0u; u < kKeys; ++u) {
-        const vec4 key = block_quads[(u * kLanes + lane_of()) * kPitch + v * kQuads + q];
+        const vec4 key = block_quads[(u * kLanes + lane_of()) * kPitch + d / 4u + q];
         [[unroll]] for (uint r = 0u; r < kRows; ++r) {
           products[r][u] += dot(key, vec4(x[r][4u * q], x[r][4u * q + 1u], x[r][4u * q + 2u], x[r][4u * q + 3u]));
         }
