@@ -84,7 +84,9 @@ std::string modules_header(std::span<const Family> families, const Options& opti
   for (const Family& family : families) {
     const std::string name = identifier(family.spec->name.value);
     const std::string first = before.empty() ? "0" : fmt::format("{0}::kFirstModule + {0}::kVariants", before);
-    out.line("namespace {} {{ constexpr uint32_t kFirstModule = {}; }}", name, first);
+    out.line("namespace {} {{", name);
+    out.line("constexpr uint32_t kFirstModule = {};", first);
+    out.text("}");
     before = name;
   }
   out.blank();

@@ -230,22 +230,24 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "attention_many_rows.begin_us", "attention_many_rows.step_us", "attention_many_rows.score_ops",
-  "attention_many_rows.idle_times",
+  "attention_many_rows.convert_ops", "attention_many_rows.idle_times",
 };
-constexpr double kFitValues[] = {3, 2.5, 60, 2};
+constexpr double kFitValues[] = {3, 2.5, 60, 14, 2};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last one
   double step_us;  // us: that a tile waits in a block: memory and its barriers
   double score_ops;  // operations: of a score: its exponential, and the search for the greatest
+  double convert_ops;  // operations: to convert an element of a query, for all keys of a lane
   double idle_times;  // factor: times as long as the operations take at the device's rate
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3]};
+  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 Real cost(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
@@ -266,8 +268,11 @@ Real cost(const SelectionScope& scope) {
       * Integer(problem.attention_layer.batches);
   const Integer block = Integer(specialization.tile_lanes) * Integer(specialization.tile_keys);
   const Integer steps = ceil_div(Integer(problem.attention_layer.keys), block);
+  const bool is_converted = parameters.input_dtype == DType::f16 && parameters.halves == Halves::bits;
   const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
-      + Real(fit.score_ops);
+      + Real(fit.score_ops)
+      + choose(is_converted,
+      Real(fit.convert_ops) * Integer(problem.attention_layer.width) / Integer(specialization.tile_keys), Real(0.0));
   const Real tile_ops = attention_many_rows_tile_rows * block * row_ops;
   const Integer outputs = Integer(specialization.tile_rows)
       * ceil_div(Integer(problem.attention_layer.value_width), 4 * Integer(specialization.tile_lanes)) * 4;

@@ -148,147 +148,431 @@
 
 namespace qgen::generated {
 
-namespace attention { constexpr uint32_t kFirstModule = 0; }
-namespace attention_coopmat { constexpr uint32_t kFirstModule = attention::kFirstModule + attention::kVariants; }
-namespace attention_coopmat_paged { constexpr uint32_t kFirstModule = attention_coopmat::kFirstModule + attention_coopmat::kVariants; }
-namespace attention_join { constexpr uint32_t kFirstModule = attention_coopmat_paged::kFirstModule + attention_coopmat_paged::kVariants; }
-namespace attention_paged { constexpr uint32_t kFirstModule = attention_join::kFirstModule + attention_join::kVariants; }
-namespace attention_paged_q8rs { constexpr uint32_t kFirstModule = attention_paged::kFirstModule + attention_paged::kVariants; }
-namespace attention_q8rs { constexpr uint32_t kFirstModule = attention_paged_q8rs::kFirstModule + attention_paged_q8rs::kVariants; }
-namespace attention_subgroups { constexpr uint32_t kFirstModule = attention_q8rs::kFirstModule + attention_q8rs::kVariants; }
-namespace attention_subgroups_paged { constexpr uint32_t kFirstModule = attention_subgroups::kFirstModule + attention_subgroups::kVariants; }
-namespace attention_subgroups_paged_q8rs { constexpr uint32_t kFirstModule = attention_subgroups_paged::kFirstModule + attention_subgroups_paged::kVariants; }
-namespace attention_subgroups_q8rs { constexpr uint32_t kFirstModule = attention_subgroups_paged_q8rs::kFirstModule + attention_subgroups_paged_q8rs::kVariants; }
-namespace attention_vectors { constexpr uint32_t kFirstModule = attention_subgroups_q8rs::kFirstModule + attention_subgroups_q8rs::kVariants; }
-namespace attention_vectors_paged { constexpr uint32_t kFirstModule = attention_vectors::kFirstModule + attention_vectors::kVariants; }
-namespace attention_vectors_paged_q8rs { constexpr uint32_t kFirstModule = attention_vectors_paged::kFirstModule + attention_vectors_paged::kVariants; }
-namespace attention_vectors_q8rs { constexpr uint32_t kFirstModule = attention_vectors_paged_q8rs::kFirstModule + attention_vectors_paged_q8rs::kVariants; }
-namespace bmm_coopmat { constexpr uint32_t kFirstModule = attention_vectors_q8rs::kFirstModule + attention_vectors_q8rs::kVariants; }
-namespace bmm_plain { constexpr uint32_t kFirstModule = bmm_coopmat::kFirstModule + bmm_coopmat::kVariants; }
-namespace bmm_real { constexpr uint32_t kFirstModule = bmm_plain::kFirstModule + bmm_plain::kVariants; }
-namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule + bmm_real::kVariants; }
-namespace cache_write { constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants; }
-namespace cache_write_paged { constexpr uint32_t kFirstModule = cache_write::kFirstModule + cache_write::kVariants; }
-namespace cache_write_paged_q8rs { constexpr uint32_t kFirstModule = cache_write_paged::kFirstModule + cache_write_paged::kVariants; }
-namespace cache_write_q8rs { constexpr uint32_t kFirstModule = cache_write_paged_q8rs::kFirstModule + cache_write_paged_q8rs::kVariants; }
-namespace check_feature { constexpr uint32_t kFirstModule = cache_write_q8rs::kFirstModule + cache_write_q8rs::kVariants; }
-namespace check_matrix { constexpr uint32_t kFirstModule = check_feature::kFirstModule + check_feature::kVariants; }
-namespace choose_qparams_affine { constexpr uint32_t kFirstModule = check_matrix::kFirstModule + check_matrix::kVariants; }
-namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }
-namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
-namespace concat { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
-namespace conv2d { constexpr uint32_t kFirstModule = concat::kFirstModule + concat::kVariants; }
-namespace conv2d_dq8ta_q8csw { constexpr uint32_t kFirstModule = conv2d::kFirstModule + conv2d::kVariants; }
-namespace conv2d_q8csw { constexpr uint32_t kFirstModule = conv2d_dq8ta_q8csw::kFirstModule + conv2d_dq8ta_q8csw::kVariants; }
-namespace conv2d_q8ta_q8csw { constexpr uint32_t kFirstModule = conv2d_q8csw::kFirstModule + conv2d_q8csw::kVariants; }
-namespace conv2d_transposed { constexpr uint32_t kFirstModule = conv2d_q8ta_q8csw::kFirstModule + conv2d_q8ta_q8csw::kVariants; }
-namespace conv_coopmat { constexpr uint32_t kFirstModule = conv2d_transposed::kFirstModule + conv2d_transposed::kVariants; }
-namespace conv_depthwise { constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants; }
-namespace conv_dynamic_finish { constexpr uint32_t kFirstModule = conv_depthwise::kFirstModule + conv_depthwise::kVariants; }
-namespace conv_dynamic_pixels { constexpr uint32_t kFirstModule = conv_dynamic_finish::kFirstModule + conv_dynamic_finish::kVariants; }
-namespace conv_finish { constexpr uint32_t kFirstModule = conv_dynamic_pixels::kFirstModule + conv_dynamic_pixels::kVariants; }
-namespace conv_plain { constexpr uint32_t kFirstModule = conv_finish::kFirstModule + conv_finish::kVariants; }
-namespace conv_planes_finish { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
-namespace conv_quantize { constexpr uint32_t kFirstModule = conv_planes_finish::kFirstModule + conv_planes_finish::kVariants; }
-namespace conv_real_coopmat { constexpr uint32_t kFirstModule = conv_quantize::kFirstModule + conv_quantize::kVariants; }
-namespace conv_real_depthwise { constexpr uint32_t kFirstModule = conv_real_coopmat::kFirstModule + conv_real_coopmat::kVariants; }
-namespace conv_real_direct { constexpr uint32_t kFirstModule = conv_real_depthwise::kFirstModule + conv_real_depthwise::kVariants; }
-namespace conv_real_finish { constexpr uint32_t kFirstModule = conv_real_direct::kFirstModule + conv_real_direct::kVariants; }
-namespace conv_real_plain { constexpr uint32_t kFirstModule = conv_real_finish::kFirstModule + conv_real_finish::kVariants; }
-namespace conv_real_tile { constexpr uint32_t kFirstModule = conv_real_plain::kFirstModule + conv_real_plain::kVariants; }
-namespace conv_tile { constexpr uint32_t kFirstModule = conv_real_tile::kFirstModule + conv_real_tile::kVariants; }
-namespace copy_words { constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants; }
-namespace dequantize_affine { constexpr uint32_t kFirstModule = copy_words::kFirstModule + copy_words::kVariants; }
-namespace dq8ta_conv2d { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
-namespace dynamic_coopmat { constexpr uint32_t kFirstModule = dq8ta_conv2d::kFirstModule + dq8ta_conv2d::kVariants; }
-namespace dynamic_finish { constexpr uint32_t kFirstModule = dynamic_coopmat::kFirstModule + dynamic_coopmat::kVariants; }
-namespace dynamic_fragments { constexpr uint32_t kFirstModule = dynamic_finish::kFirstModule + dynamic_finish::kVariants; }
-namespace dynamic_gemv { constexpr uint32_t kFirstModule = dynamic_fragments::kFirstModule + dynamic_fragments::kVariants; }
-namespace dynamic_plain { constexpr uint32_t kFirstModule = dynamic_gemv::kFirstModule + dynamic_gemv::kVariants; }
-namespace dynamic_quantize { constexpr uint32_t kFirstModule = dynamic_plain::kFirstModule + dynamic_plain::kVariants; }
-namespace dynamic_quantize_image { constexpr uint32_t kFirstModule = dynamic_quantize::kFirstModule + dynamic_quantize::kVariants; }
-namespace dynamic_row { constexpr uint32_t kFirstModule = dynamic_quantize_image::kFirstModule + dynamic_quantize_image::kVariants; }
-namespace dynamic_tiled { constexpr uint32_t kFirstModule = dynamic_row::kFirstModule + dynamic_row::kVariants; }
-namespace embedding_q4gsw { constexpr uint32_t kFirstModule = dynamic_tiled::kFirstModule + dynamic_tiled::kVariants; }
-namespace fused_binary { constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants; }
-namespace fused_bmm { constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants; }
-namespace fused_unary { constexpr uint32_t kFirstModule = fused_bmm::kFirstModule + fused_bmm::kVariants; }
-namespace gather { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
-namespace im2col { constexpr uint32_t kFirstModule = gather::kFirstModule + gather::kVariants; }
-namespace image_ranges { constexpr uint32_t kFirstModule = im2col::kFirstModule + im2col::kVariants; }
-namespace layer_norm { constexpr uint32_t kFirstModule = image_ranges::kFirstModule + image_ranges::kVariants; }
-namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = layer_norm::kFirstModule + layer_norm::kVariants; }
-namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
-namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
-namespace linear_q4gsw_backward { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
-namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw_backward::kFirstModule + linear_q4gsw_backward::kVariants; }
-namespace linear_q8ta_q8csw { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
-namespace matmul { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants; }
-namespace matmul_coopmat { constexpr uint32_t kFirstModule = matmul::kFirstModule + matmul::kVariants; }
-namespace matmul_gemv { constexpr uint32_t kFirstModule = matmul_coopmat::kFirstModule + matmul_coopmat::kVariants; }
-namespace matmul_plain { constexpr uint32_t kFirstModule = matmul_gemv::kFirstModule + matmul_gemv::kVariants; }
-namespace matmul_skinny { constexpr uint32_t kFirstModule = matmul_plain::kFirstModule + matmul_plain::kVariants; }
-namespace matmul_tiled { constexpr uint32_t kFirstModule = matmul_skinny::kFirstModule + matmul_skinny::kVariants; }
-namespace matrix_multiply_add { constexpr uint32_t kFirstModule = matmul_tiled::kFirstModule + matmul_tiled::kVariants; }
-namespace multiply_add { constexpr uint32_t kFirstModule = matrix_multiply_add::kFirstModule + matrix_multiply_add::kVariants; }
-namespace narrow_multiply_add { constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants; }
-namespace normalized_fragments { constexpr uint32_t kFirstModule = narrow_multiply_add::kFirstModule + narrow_multiply_add::kVariants; }
-namespace pack_weight { constexpr uint32_t kFirstModule = normalized_fragments::kFirstModule + normalized_fragments::kVariants; }
-namespace pointwise { constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants; }
-namespace pool2d { constexpr uint32_t kFirstModule = pointwise::kFirstModule + pointwise::kVariants; }
-namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = pool2d::kFirstModule + pool2d::kVariants; }
-namespace q8_linear_finish { constexpr uint32_t kFirstModule = q8_linear_coopmat::kFirstModule + q8_linear_coopmat::kVariants; }
-namespace q8_linear_gemv { constexpr uint32_t kFirstModule = q8_linear_finish::kFirstModule + q8_linear_finish::kVariants; }
-namespace q8_linear_plain { constexpr uint32_t kFirstModule = q8_linear_gemv::kFirstModule + q8_linear_gemv::kVariants; }
-namespace q8_linear_quantize { constexpr uint32_t kFirstModule = q8_linear_plain::kFirstModule + q8_linear_plain::kVariants; }
-namespace q8_linear_skinny { constexpr uint32_t kFirstModule = q8_linear_quantize::kFirstModule + q8_linear_quantize::kVariants; }
-namespace q8_linear_tile { constexpr uint32_t kFirstModule = q8_linear_skinny::kFirstModule + q8_linear_skinny::kVariants; }
-namespace q8ta_binary { constexpr uint32_t kFirstModule = q8_linear_tile::kFirstModule + q8_linear_tile::kVariants; }
-namespace q8ta_clone { constexpr uint32_t kFirstModule = q8ta_binary::kFirstModule + q8ta_binary::kVariants; }
-namespace q8ta_concat { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
-namespace q8ta_conv2d { constexpr uint32_t kFirstModule = q8ta_concat::kFirstModule + q8ta_concat::kVariants; }
-namespace q8ta_conv2d_dequantize { constexpr uint32_t kFirstModule = q8ta_conv2d::kFirstModule + q8ta_conv2d::kVariants; }
-namespace q8ta_conv2d_transposed { constexpr uint32_t kFirstModule = q8ta_conv2d_dequantize::kFirstModule + q8ta_conv2d_dequantize::kVariants; }
-namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_conv2d_transposed::kFirstModule + q8ta_conv2d_transposed::kVariants; }
-namespace q8ta_linear { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
-namespace q8ta_linear_dequantize { constexpr uint32_t kFirstModule = q8ta_linear::kFirstModule + q8ta_linear::kVariants; }
-namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_linear_dequantize::kFirstModule + q8ta_linear_dequantize::kVariants; }
-namespace q8ta_pool2d { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }
-namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pool2d::kFirstModule + q8ta_pool2d::kVariants; }
-namespace q8ta_quantize_linear { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
-namespace q8ta_resize2d { constexpr uint32_t kFirstModule = q8ta_quantize_linear::kFirstModule + q8ta_quantize_linear::kVariants; }
-namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_resize2d::kFirstModule + q8ta_resize2d::kVariants; }
-namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
-namespace quantize_image { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
-namespace quantize_images { constexpr uint32_t kFirstModule = quantize_image::kFirstModule + quantize_image::kVariants; }
-namespace quantize_linear { constexpr uint32_t kFirstModule = quantize_images::kFirstModule + quantize_images::kVariants; }
-namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_linear::kFirstModule + quantize_linear::kVariants; }
-namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
-namespace reduce { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
-namespace resize2d { constexpr uint32_t kFirstModule = reduce::kFirstModule + reduce::kVariants; }
-namespace rms_norm { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
-namespace rms_norm_gated_q4gsw { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
-namespace rms_norm_linear_q4gsw { constexpr uint32_t kFirstModule = rms_norm_gated_q4gsw::kFirstModule + rms_norm_gated_q4gsw::kVariants; }
-namespace rotary_cache_write { constexpr uint32_t kFirstModule = rms_norm_linear_q4gsw::kFirstModule + rms_norm_linear_q4gsw::kVariants; }
-namespace rotary_cache_write_paged { constexpr uint32_t kFirstModule = rotary_cache_write::kFirstModule + rotary_cache_write::kVariants; }
-namespace rotary_cache_write_paged_q8rs { constexpr uint32_t kFirstModule = rotary_cache_write_paged::kFirstModule + rotary_cache_write_paged::kVariants; }
-namespace rotary_cache_write_q8rs { constexpr uint32_t kFirstModule = rotary_cache_write_paged_q8rs::kFirstModule + rotary_cache_write_paged_q8rs::kVariants; }
-namespace rotary_embedding { constexpr uint32_t kFirstModule = rotary_cache_write_q8rs::kFirstModule + rotary_cache_write_q8rs::kVariants; }
-namespace sample { constexpr uint32_t kFirstModule = rotary_embedding::kFirstModule + rotary_embedding::kVariants; }
-namespace silu_mul { constexpr uint32_t kFirstModule = sample::kFirstModule + sample::kVariants; }
-namespace skip_norm { constexpr uint32_t kFirstModule = silu_mul::kFirstModule + silu_mul::kVariants; }
-namespace softmax { constexpr uint32_t kFirstModule = skip_norm::kFirstModule + skip_norm::kVariants; }
-namespace softmax_join { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
-namespace softmax_slices { constexpr uint32_t kFirstModule = softmax_join::kFirstModule + softmax_join::kVariants; }
-namespace strided_copy { constexpr uint32_t kFirstModule = softmax_slices::kFirstModule + softmax_slices::kVariants; }
-namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }
-namespace unfold { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
-namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = unfold::kFirstModule + unfold::kVariants; }
-namespace weight_only_backward_tiled { constexpr uint32_t kFirstModule = weight_only_backward_plain::kFirstModule + weight_only_backward_plain::kVariants; }
-namespace weight_only_coopmat { constexpr uint32_t kFirstModule = weight_only_backward_tiled::kFirstModule + weight_only_backward_tiled::kVariants; }
-namespace weight_only_fragments { constexpr uint32_t kFirstModule = weight_only_coopmat::kFirstModule + weight_only_coopmat::kVariants; }
-namespace weight_only_gemv { constexpr uint32_t kFirstModule = weight_only_fragments::kFirstModule + weight_only_fragments::kVariants; }
-namespace weight_only_plain { constexpr uint32_t kFirstModule = weight_only_gemv::kFirstModule + weight_only_gemv::kVariants; }
-namespace weight_only_tiled { constexpr uint32_t kFirstModule = weight_only_plain::kFirstModule + weight_only_plain::kVariants; }
+namespace attention {
+constexpr uint32_t kFirstModule = 0;
+}
+namespace attention_coopmat {
+constexpr uint32_t kFirstModule = attention::kFirstModule + attention::kVariants;
+}
+namespace attention_coopmat_paged {
+constexpr uint32_t kFirstModule = attention_coopmat::kFirstModule + attention_coopmat::kVariants;
+}
+namespace attention_join {
+constexpr uint32_t kFirstModule = attention_coopmat_paged::kFirstModule + attention_coopmat_paged::kVariants;
+}
+namespace attention_paged {
+constexpr uint32_t kFirstModule = attention_join::kFirstModule + attention_join::kVariants;
+}
+namespace attention_paged_q8rs {
+constexpr uint32_t kFirstModule = attention_paged::kFirstModule + attention_paged::kVariants;
+}
+namespace attention_q8rs {
+constexpr uint32_t kFirstModule = attention_paged_q8rs::kFirstModule + attention_paged_q8rs::kVariants;
+}
+namespace attention_subgroups {
+constexpr uint32_t kFirstModule = attention_q8rs::kFirstModule + attention_q8rs::kVariants;
+}
+namespace attention_subgroups_paged {
+constexpr uint32_t kFirstModule = attention_subgroups::kFirstModule + attention_subgroups::kVariants;
+}
+namespace attention_subgroups_paged_q8rs {
+constexpr uint32_t kFirstModule = attention_subgroups_paged::kFirstModule + attention_subgroups_paged::kVariants;
+}
+namespace attention_subgroups_q8rs {
+constexpr uint32_t kFirstModule = attention_subgroups_paged_q8rs::kFirstModule + attention_subgroups_paged_q8rs::kVariants;
+}
+namespace attention_vectors {
+constexpr uint32_t kFirstModule = attention_subgroups_q8rs::kFirstModule + attention_subgroups_q8rs::kVariants;
+}
+namespace attention_vectors_paged {
+constexpr uint32_t kFirstModule = attention_vectors::kFirstModule + attention_vectors::kVariants;
+}
+namespace attention_vectors_paged_q8rs {
+constexpr uint32_t kFirstModule = attention_vectors_paged::kFirstModule + attention_vectors_paged::kVariants;
+}
+namespace attention_vectors_q8rs {
+constexpr uint32_t kFirstModule = attention_vectors_paged_q8rs::kFirstModule + attention_vectors_paged_q8rs::kVariants;
+}
+namespace bmm_coopmat {
+constexpr uint32_t kFirstModule = attention_vectors_q8rs::kFirstModule + attention_vectors_q8rs::kVariants;
+}
+namespace bmm_plain {
+constexpr uint32_t kFirstModule = bmm_coopmat::kFirstModule + bmm_coopmat::kVariants;
+}
+namespace bmm_real {
+constexpr uint32_t kFirstModule = bmm_plain::kFirstModule + bmm_plain::kVariants;
+}
+namespace bmm_tiled {
+constexpr uint32_t kFirstModule = bmm_real::kFirstModule + bmm_real::kVariants;
+}
+namespace cache_write {
+constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants;
+}
+namespace cache_write_paged {
+constexpr uint32_t kFirstModule = cache_write::kFirstModule + cache_write::kVariants;
+}
+namespace cache_write_paged_q8rs {
+constexpr uint32_t kFirstModule = cache_write_paged::kFirstModule + cache_write_paged::kVariants;
+}
+namespace cache_write_q8rs {
+constexpr uint32_t kFirstModule = cache_write_paged_q8rs::kFirstModule + cache_write_paged_q8rs::kVariants;
+}
+namespace check_feature {
+constexpr uint32_t kFirstModule = cache_write_q8rs::kFirstModule + cache_write_q8rs::kVariants;
+}
+namespace check_matrix {
+constexpr uint32_t kFirstModule = check_feature::kFirstModule + check_feature::kVariants;
+}
+namespace choose_qparams_affine {
+constexpr uint32_t kFirstModule = check_matrix::kFirstModule + check_matrix::kVariants;
+}
+namespace choose_qparams_finish {
+constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants;
+}
+namespace choose_qparams_partial {
+constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants;
+}
+namespace concat {
+constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants;
+}
+namespace conv2d {
+constexpr uint32_t kFirstModule = concat::kFirstModule + concat::kVariants;
+}
+namespace conv2d_dq8ta_q8csw {
+constexpr uint32_t kFirstModule = conv2d::kFirstModule + conv2d::kVariants;
+}
+namespace conv2d_q8csw {
+constexpr uint32_t kFirstModule = conv2d_dq8ta_q8csw::kFirstModule + conv2d_dq8ta_q8csw::kVariants;
+}
+namespace conv2d_q8ta_q8csw {
+constexpr uint32_t kFirstModule = conv2d_q8csw::kFirstModule + conv2d_q8csw::kVariants;
+}
+namespace conv2d_transposed {
+constexpr uint32_t kFirstModule = conv2d_q8ta_q8csw::kFirstModule + conv2d_q8ta_q8csw::kVariants;
+}
+namespace conv_coopmat {
+constexpr uint32_t kFirstModule = conv2d_transposed::kFirstModule + conv2d_transposed::kVariants;
+}
+namespace conv_depthwise {
+constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants;
+}
+namespace conv_dynamic_finish {
+constexpr uint32_t kFirstModule = conv_depthwise::kFirstModule + conv_depthwise::kVariants;
+}
+namespace conv_dynamic_pixels {
+constexpr uint32_t kFirstModule = conv_dynamic_finish::kFirstModule + conv_dynamic_finish::kVariants;
+}
+namespace conv_finish {
+constexpr uint32_t kFirstModule = conv_dynamic_pixels::kFirstModule + conv_dynamic_pixels::kVariants;
+}
+namespace conv_plain {
+constexpr uint32_t kFirstModule = conv_finish::kFirstModule + conv_finish::kVariants;
+}
+namespace conv_planes_finish {
+constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants;
+}
+namespace conv_quantize {
+constexpr uint32_t kFirstModule = conv_planes_finish::kFirstModule + conv_planes_finish::kVariants;
+}
+namespace conv_real_coopmat {
+constexpr uint32_t kFirstModule = conv_quantize::kFirstModule + conv_quantize::kVariants;
+}
+namespace conv_real_depthwise {
+constexpr uint32_t kFirstModule = conv_real_coopmat::kFirstModule + conv_real_coopmat::kVariants;
+}
+namespace conv_real_direct {
+constexpr uint32_t kFirstModule = conv_real_depthwise::kFirstModule + conv_real_depthwise::kVariants;
+}
+namespace conv_real_finish {
+constexpr uint32_t kFirstModule = conv_real_direct::kFirstModule + conv_real_direct::kVariants;
+}
+namespace conv_real_plain {
+constexpr uint32_t kFirstModule = conv_real_finish::kFirstModule + conv_real_finish::kVariants;
+}
+namespace conv_real_tile {
+constexpr uint32_t kFirstModule = conv_real_plain::kFirstModule + conv_real_plain::kVariants;
+}
+namespace conv_tile {
+constexpr uint32_t kFirstModule = conv_real_tile::kFirstModule + conv_real_tile::kVariants;
+}
+namespace copy_words {
+constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants;
+}
+namespace dequantize_affine {
+constexpr uint32_t kFirstModule = copy_words::kFirstModule + copy_words::kVariants;
+}
+namespace dq8ta_conv2d {
+constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants;
+}
+namespace dynamic_coopmat {
+constexpr uint32_t kFirstModule = dq8ta_conv2d::kFirstModule + dq8ta_conv2d::kVariants;
+}
+namespace dynamic_finish {
+constexpr uint32_t kFirstModule = dynamic_coopmat::kFirstModule + dynamic_coopmat::kVariants;
+}
+namespace dynamic_fragments {
+constexpr uint32_t kFirstModule = dynamic_finish::kFirstModule + dynamic_finish::kVariants;
+}
+namespace dynamic_gemv {
+constexpr uint32_t kFirstModule = dynamic_fragments::kFirstModule + dynamic_fragments::kVariants;
+}
+namespace dynamic_plain {
+constexpr uint32_t kFirstModule = dynamic_gemv::kFirstModule + dynamic_gemv::kVariants;
+}
+namespace dynamic_quantize {
+constexpr uint32_t kFirstModule = dynamic_plain::kFirstModule + dynamic_plain::kVariants;
+}
+namespace dynamic_quantize_image {
+constexpr uint32_t kFirstModule = dynamic_quantize::kFirstModule + dynamic_quantize::kVariants;
+}
+namespace dynamic_row {
+constexpr uint32_t kFirstModule = dynamic_quantize_image::kFirstModule + dynamic_quantize_image::kVariants;
+}
+namespace dynamic_tiled {
+constexpr uint32_t kFirstModule = dynamic_row::kFirstModule + dynamic_row::kVariants;
+}
+namespace embedding_q4gsw {
+constexpr uint32_t kFirstModule = dynamic_tiled::kFirstModule + dynamic_tiled::kVariants;
+}
+namespace fused_binary {
+constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants;
+}
+namespace fused_bmm {
+constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants;
+}
+namespace fused_unary {
+constexpr uint32_t kFirstModule = fused_bmm::kFirstModule + fused_bmm::kVariants;
+}
+namespace gather {
+constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants;
+}
+namespace im2col {
+constexpr uint32_t kFirstModule = gather::kFirstModule + gather::kVariants;
+}
+namespace image_ranges {
+constexpr uint32_t kFirstModule = im2col::kFirstModule + im2col::kVariants;
+}
+namespace layer_norm {
+constexpr uint32_t kFirstModule = image_ranges::kFirstModule + image_ranges::kVariants;
+}
+namespace linear_dq8ca_q4gsw {
+constexpr uint32_t kFirstModule = layer_norm::kFirstModule + layer_norm::kVariants;
+}
+namespace linear_dq8ca_q8csw {
+constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants;
+}
+namespace linear_q4gsw {
+constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants;
+}
+namespace linear_q4gsw_backward {
+constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants;
+}
+namespace linear_q8csw {
+constexpr uint32_t kFirstModule = linear_q4gsw_backward::kFirstModule + linear_q4gsw_backward::kVariants;
+}
+namespace linear_q8ta_q8csw {
+constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants;
+}
+namespace matmul {
+constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants;
+}
+namespace matmul_coopmat {
+constexpr uint32_t kFirstModule = matmul::kFirstModule + matmul::kVariants;
+}
+namespace matmul_gemv {
+constexpr uint32_t kFirstModule = matmul_coopmat::kFirstModule + matmul_coopmat::kVariants;
+}
+namespace matmul_plain {
+constexpr uint32_t kFirstModule = matmul_gemv::kFirstModule + matmul_gemv::kVariants;
+}
+namespace matmul_skinny {
+constexpr uint32_t kFirstModule = matmul_plain::kFirstModule + matmul_plain::kVariants;
+}
+namespace matmul_tiled {
+constexpr uint32_t kFirstModule = matmul_skinny::kFirstModule + matmul_skinny::kVariants;
+}
+namespace matrix_multiply_add {
+constexpr uint32_t kFirstModule = matmul_tiled::kFirstModule + matmul_tiled::kVariants;
+}
+namespace multiply_add {
+constexpr uint32_t kFirstModule = matrix_multiply_add::kFirstModule + matrix_multiply_add::kVariants;
+}
+namespace narrow_multiply_add {
+constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants;
+}
+namespace normalized_fragments {
+constexpr uint32_t kFirstModule = narrow_multiply_add::kFirstModule + narrow_multiply_add::kVariants;
+}
+namespace pack_weight {
+constexpr uint32_t kFirstModule = normalized_fragments::kFirstModule + normalized_fragments::kVariants;
+}
+namespace pointwise {
+constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants;
+}
+namespace pool2d {
+constexpr uint32_t kFirstModule = pointwise::kFirstModule + pointwise::kVariants;
+}
+namespace q8_linear_coopmat {
+constexpr uint32_t kFirstModule = pool2d::kFirstModule + pool2d::kVariants;
+}
+namespace q8_linear_finish {
+constexpr uint32_t kFirstModule = q8_linear_coopmat::kFirstModule + q8_linear_coopmat::kVariants;
+}
+namespace q8_linear_gemv {
+constexpr uint32_t kFirstModule = q8_linear_finish::kFirstModule + q8_linear_finish::kVariants;
+}
+namespace q8_linear_plain {
+constexpr uint32_t kFirstModule = q8_linear_gemv::kFirstModule + q8_linear_gemv::kVariants;
+}
+namespace q8_linear_quantize {
+constexpr uint32_t kFirstModule = q8_linear_plain::kFirstModule + q8_linear_plain::kVariants;
+}
+namespace q8_linear_skinny {
+constexpr uint32_t kFirstModule = q8_linear_quantize::kFirstModule + q8_linear_quantize::kVariants;
+}
+namespace q8_linear_tile {
+constexpr uint32_t kFirstModule = q8_linear_skinny::kFirstModule + q8_linear_skinny::kVariants;
+}
+namespace q8ta_binary {
+constexpr uint32_t kFirstModule = q8_linear_tile::kFirstModule + q8_linear_tile::kVariants;
+}
+namespace q8ta_clone {
+constexpr uint32_t kFirstModule = q8ta_binary::kFirstModule + q8ta_binary::kVariants;
+}
+namespace q8ta_concat {
+constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants;
+}
+namespace q8ta_conv2d {
+constexpr uint32_t kFirstModule = q8ta_concat::kFirstModule + q8ta_concat::kVariants;
+}
+namespace q8ta_conv2d_dequantize {
+constexpr uint32_t kFirstModule = q8ta_conv2d::kFirstModule + q8ta_conv2d::kVariants;
+}
+namespace q8ta_conv2d_transposed {
+constexpr uint32_t kFirstModule = q8ta_conv2d_dequantize::kFirstModule + q8ta_conv2d_dequantize::kVariants;
+}
+namespace q8ta_dequantize {
+constexpr uint32_t kFirstModule = q8ta_conv2d_transposed::kFirstModule + q8ta_conv2d_transposed::kVariants;
+}
+namespace q8ta_linear {
+constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants;
+}
+namespace q8ta_linear_dequantize {
+constexpr uint32_t kFirstModule = q8ta_linear::kFirstModule + q8ta_linear::kVariants;
+}
+namespace q8ta_pixel_shuffle {
+constexpr uint32_t kFirstModule = q8ta_linear_dequantize::kFirstModule + q8ta_linear_dequantize::kVariants;
+}
+namespace q8ta_pool2d {
+constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants;
+}
+namespace q8ta_quantize {
+constexpr uint32_t kFirstModule = q8ta_pool2d::kFirstModule + q8ta_pool2d::kVariants;
+}
+namespace q8ta_quantize_linear {
+constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants;
+}
+namespace q8ta_resize2d {
+constexpr uint32_t kFirstModule = q8ta_quantize_linear::kFirstModule + q8ta_quantize_linear::kVariants;
+}
+namespace q8ta_unary {
+constexpr uint32_t kFirstModule = q8ta_resize2d::kFirstModule + q8ta_resize2d::kVariants;
+}
+namespace quantize_affine {
+constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants;
+}
+namespace quantize_image {
+constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants;
+}
+namespace quantize_images {
+constexpr uint32_t kFirstModule = quantize_image::kFirstModule + quantize_image::kVariants;
+}
+namespace quantize_linear {
+constexpr uint32_t kFirstModule = quantize_images::kFirstModule + quantize_images::kVariants;
+}
+namespace quantize_q4gsw {
+constexpr uint32_t kFirstModule = quantize_linear::kFirstModule + quantize_linear::kVariants;
+}
+namespace read_words {
+constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants;
+}
+namespace reduce {
+constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants;
+}
+namespace resize2d {
+constexpr uint32_t kFirstModule = reduce::kFirstModule + reduce::kVariants;
+}
+namespace rms_norm {
+constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants;
+}
+namespace rms_norm_gated_q4gsw {
+constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants;
+}
+namespace rms_norm_linear_q4gsw {
+constexpr uint32_t kFirstModule = rms_norm_gated_q4gsw::kFirstModule + rms_norm_gated_q4gsw::kVariants;
+}
+namespace rotary_cache_write {
+constexpr uint32_t kFirstModule = rms_norm_linear_q4gsw::kFirstModule + rms_norm_linear_q4gsw::kVariants;
+}
+namespace rotary_cache_write_paged {
+constexpr uint32_t kFirstModule = rotary_cache_write::kFirstModule + rotary_cache_write::kVariants;
+}
+namespace rotary_cache_write_paged_q8rs {
+constexpr uint32_t kFirstModule = rotary_cache_write_paged::kFirstModule + rotary_cache_write_paged::kVariants;
+}
+namespace rotary_cache_write_q8rs {
+constexpr uint32_t kFirstModule = rotary_cache_write_paged_q8rs::kFirstModule + rotary_cache_write_paged_q8rs::kVariants;
+}
+namespace rotary_embedding {
+constexpr uint32_t kFirstModule = rotary_cache_write_q8rs::kFirstModule + rotary_cache_write_q8rs::kVariants;
+}
+namespace sample {
+constexpr uint32_t kFirstModule = rotary_embedding::kFirstModule + rotary_embedding::kVariants;
+}
+namespace silu_mul {
+constexpr uint32_t kFirstModule = sample::kFirstModule + sample::kVariants;
+}
+namespace skip_norm {
+constexpr uint32_t kFirstModule = silu_mul::kFirstModule + silu_mul::kVariants;
+}
+namespace softmax {
+constexpr uint32_t kFirstModule = skip_norm::kFirstModule + skip_norm::kVariants;
+}
+namespace softmax_join {
+constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants;
+}
+namespace softmax_slices {
+constexpr uint32_t kFirstModule = softmax_join::kFirstModule + softmax_join::kVariants;
+}
+namespace strided_copy {
+constexpr uint32_t kFirstModule = softmax_slices::kFirstModule + softmax_slices::kVariants;
+}
+namespace sum_slices {
+constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants;
+}
+namespace unfold {
+constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants;
+}
+namespace weight_only_backward_plain {
+constexpr uint32_t kFirstModule = unfold::kFirstModule + unfold::kVariants;
+}
+namespace weight_only_backward_tiled {
+constexpr uint32_t kFirstModule = weight_only_backward_plain::kFirstModule + weight_only_backward_plain::kVariants;
+}
+namespace weight_only_coopmat {
+constexpr uint32_t kFirstModule = weight_only_backward_tiled::kFirstModule + weight_only_backward_tiled::kVariants;
+}
+namespace weight_only_fragments {
+constexpr uint32_t kFirstModule = weight_only_coopmat::kFirstModule + weight_only_coopmat::kVariants;
+}
+namespace weight_only_gemv {
+constexpr uint32_t kFirstModule = weight_only_fragments::kFirstModule + weight_only_fragments::kVariants;
+}
+namespace weight_only_plain {
+constexpr uint32_t kFirstModule = weight_only_gemv::kFirstModule + weight_only_gemv::kVariants;
+}
+namespace weight_only_tiled {
+constexpr uint32_t kFirstModule = weight_only_plain::kFirstModule + weight_only_plain::kVariants;
+}
 
 }  // namespace qgen::generated
