@@ -2012,7 +2012,7 @@ typedef struct qgen_pack_weight_args {
   const qgen_tensor* source;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* weight_q8_4k4n, weight_q8_rows, weight_q8_lines, weight_q8_4n, weight_q8_panels, weight_q4_8n4k, weight_q4_4k8n, weight_q4_rows; the weight form of the output; needed */
+  /* weight_q8_4k4n, weight_q8_rows, weight_q8_lines, weight_q8_4n, weight_q4_rows; the weight form of the output; needed */
   const char* form;
 } qgen_pack_weight_args;
 static inline qgen_pack_weight_args qgen_pack_weight_defaults(void) {
@@ -3319,7 +3319,7 @@ typedef struct qgen_quantize_q4gsw_args {
   const qgen_tensor* weight_scales;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* weight_q4_8n4k, weight_q4_4k8n, weight_q4_rows; the weight form of the output; default weight_q4_rows */
+  /* weight_q4_rows; the weight form of the output; default weight_q4_rows */
   const char* form;
   /* the output's least integer; -8 to 7; default -8 */
   int64_t quant_min;

@@ -90,8 +90,7 @@ void add_backward(std::vector<Row>& rows) {
 }
 
 void add_packing(std::vector<Row>& rows) {
-  for (const std::string_view form :
-       {"weight_q8_4k4n", "weight_q8_rows", "weight_q8_panels", "weight_q4_8n4k", "weight_q4_4k8n", "weight_q4_rows"}) {
+  for (const std::string_view form : {"weight_q8_4k4n", "weight_q8_rows", "weight_q4_rows"}) {
     const std::string values = form.starts_with("weight_q4") ? "-8..7" : "-128..127";
     rows.push_back(
         {"pack_weight",
@@ -150,7 +149,7 @@ Family linear_family() {
       {"rms_norm_linear_q4gsw", {"1x4096x28672"}},
       {"rms_norm_gated_q4gsw", {"1x4096x28672"}},
       {"linear_q4gsw_backward", {"1x4096x4096.f16", "256x4096x4096.f16"}},
-      {"pack_weight", {"14336x4096.weight_q8_panels", "14336x4096.weight_q4_rows"}},
+      {"pack_weight", {"14336x4096.weight_q8_rows", "14336x4096.weight_q4_rows"}},
       {"quantize_q4gsw", {"14336x4096.f16"}},
       {"embedding_q4gsw", {"128256x2048.2047_rows.float16"}},
   };

@@ -141,13 +141,10 @@ constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"pack_weight.weight_q4_4k8n", {weight_q4_4k8n}, uses_5eb52658},
-    {"pack_weight.weight_q4_8n4k", {weight_q4_8n4k}, uses_5eb52658},
     {"pack_weight.weight_q4_rows", {weight_q4_rows}, uses_5eb52658},
     {"pack_weight.weight_q8_4k4n", {weight_q8_4k4n}, uses_5eb52658},
     {"pack_weight.weight_q8_4n", {weight_q8_4n}, uses_5eb52658},
     {"pack_weight.weight_q8_lines", {weight_q8_lines}, uses_5eb52658},
-    {"pack_weight.weight_q8_panels", {weight_q8_panels}, uses_5eb52658},
     {"pack_weight.weight_q8_rows", {weight_q8_rows}, uses_5eb52658},
   });
 }();
@@ -190,8 +187,7 @@ constexpr ShapeInfo kOutputShapes[] = {
 };
 
 constexpr std::string_view kFormChoices[] = {
-  "weight_q8_4k4n", "weight_q8_rows", "weight_q8_lines", "weight_q8_4n", "weight_q8_panels", "weight_q4_8n4k",
-  "weight_q4_4k8n", "weight_q4_rows",
+  "weight_q8_4k4n", "weight_q8_rows", "weight_q8_lines", "weight_q8_4n", "weight_q4_rows",
 };
 
 constexpr TensorInfo kPackWeightTensors[] = {
@@ -202,8 +198,7 @@ constexpr TensorInfo kPackWeightTensors[] = {
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::i8),
     .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines)
-        | bit(Layout::weight_q8_4n) | bit(Layout::weight_q8_panels) | bit(Layout::weight_q4_8n4k)
-        | bit(Layout::weight_q4_4k8n) | bit(Layout::weight_q4_rows),
+        | bit(Layout::weight_q8_4n) | bit(Layout::weight_q4_rows),
     .shapes = kOutputShapes, .help = "the same elements; for int4 forms they must be from -8 to 7",
   },
 };

@@ -104,13 +104,10 @@ static_assert(sizeof(PushConstants) == 60);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  weight_q4_4k8n,
-  weight_q4_8n4k,
   weight_q4_rows,
   weight_q8_4k4n,
   weight_q8_4n,
   weight_q8_lines,
-  weight_q8_panels,
   weight_q8_rows,
 };
 constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::weight_q8_rows) + 1;

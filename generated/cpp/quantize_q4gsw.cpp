@@ -187,18 +187,10 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"quantize_q4gsw.f16.weight_q4_4k8n.vec1", {f16, weight_q4_4k8n, 1, StorageAccess::native}, uses_67ae219c},
-    {"quantize_q4gsw.f16.weight_q4_4k8n.vec1.by_words", {f16, weight_q4_4k8n, 1, StorageAccess::by_words},
-        uses_a2f75c8b},
-    {"quantize_q4gsw.f16.weight_q4_8n4k.vec1", {f16, weight_q4_8n4k, 1, StorageAccess::native}, uses_67ae219c},
-    {"quantize_q4gsw.f16.weight_q4_8n4k.vec1.by_words", {f16, weight_q4_8n4k, 1, StorageAccess::by_words},
-        uses_a2f75c8b},
     {"quantize_q4gsw.f16.weight_q4_rows.vec1", {f16, weight_q4_rows, 1, StorageAccess::native}, uses_67ae219c},
     {"quantize_q4gsw.f16.weight_q4_rows.vec1.by_words", {f16, weight_q4_rows, 1, StorageAccess::by_words},
         uses_a2f75c8b},
     {"quantize_q4gsw.f16.weight_q4_rows.vec8", {f16, weight_q4_rows, 8, StorageAccess::native}, uses_dd67e3ac},
-    {"quantize_q4gsw.f32.weight_q4_4k8n.vec1", {f32, weight_q4_4k8n, 1, StorageAccess::native}, uses_2331823b},
-    {"quantize_q4gsw.f32.weight_q4_8n4k.vec1", {f32, weight_q4_8n4k, 1, StorageAccess::native}, uses_2331823b},
     {"quantize_q4gsw.f32.weight_q4_rows.vec1", {f32, weight_q4_rows, 1, StorageAccess::native}, uses_2331823b},
     {"quantize_q4gsw.f32.weight_q4_rows.vec8", {f32, weight_q4_rows, 8, StorageAccess::native}, uses_dd67e3ac},
   });
@@ -241,7 +233,7 @@ constexpr ShapeInfo kWeightScalesShapes[] = {
   {.has_leading = false, .rank = 2, .sides = {"N", "G"}},
 };
 
-constexpr std::string_view kFormChoices[] = {"weight_q4_8n4k", "weight_q4_4k8n", "weight_q4_rows"};
+constexpr std::string_view kFormChoices[] = {"weight_q4_rows"};
 
 constexpr TensorInfo kQuantizeQ4gswTensors[] = {
   {
@@ -254,8 +246,7 @@ constexpr TensorInfo kQuantizeQ4gswTensors[] = {
   },
   {
     .name = "output", .operand = 2, .role = TensorInfo::Role::output, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::weight_q4_8n4k) | bit(Layout::weight_q4_4k8n) | bit(Layout::weight_q4_rows),
-    .shapes = kInputShapes, .help = "from quant_min to quant_max",
+    .layouts = bit(Layout::weight_q4_rows), .shapes = kInputShapes, .help = "from quant_min to quant_max",
   },
 };
 

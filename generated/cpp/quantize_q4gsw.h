@@ -114,15 +114,9 @@ static_assert(sizeof(PushConstants) == 60);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  f16_weight_q4_4k8n_vec1,
-  f16_weight_q4_4k8n_vec1_by_words,
-  f16_weight_q4_8n4k_vec1,
-  f16_weight_q4_8n4k_vec1_by_words,
   f16_weight_q4_rows_vec1,
   f16_weight_q4_rows_vec1_by_words,
   f16_weight_q4_rows_vec8,
-  f32_weight_q4_4k8n_vec1,
-  f32_weight_q4_8n4k_vec1,
   f32_weight_q4_rows_vec1,
   f32_weight_q4_rows_vec8,
 };

@@ -4,8 +4,8 @@
 // Quantizes floating-point rows into an int4 weight form (lib/affine.glsl has the formula, with a zero point of 0). A
 // scale of zero gives zeros. An invocation computes a 32-bit word.
 //
-//   vec 1    any form, any shape: element by element, as lib/weight_form.glsl finds them
-//   vec 8    weight_q4_rows, whose word is eight neighbours of one group: two loads, one scale
+//   vec 1    any shape: element by element, as lib/weight_form.glsl finds them
+//   vec 8    a word of weight_q4_rows is eight neighbours of one group: two loads, one scale
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}

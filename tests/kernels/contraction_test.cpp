@@ -451,17 +451,14 @@ TEST_F(RoundingContractionTest, OfReals) {
                        reals, kScale, kEveryVariant);
 }
 
-// Of four bits, in each form that a weight may have.
+// Of four bits.
 TEST_F(RoundingContractionTest, OfAWeight) {
   constexpr float kScale = 0.37f;
   const std::vector<double> reals = testing::floats_next_to_halves(1 / kScale, 7);
   ASSERT_GE(reals.size(), 5u);
-  for (const Layout form : {Layout::weight_q4_8n4k, Layout::weight_q4_4k8n, Layout::weight_q4_rows}) {
-    const Request request{.inputs = {{"input", tensor_of(DType::f32, {13, 96}, reals)},
-                                     {"weight_scales", tensor_of(DType::f32, {13, 12}, {static_cast<double>(kScale)})}},
-                          .attributes = {{"form", std::string(name(form))}}};
-    expect_rounded_twice("quantize_q4gsw", request, reals, kScale, kEverything);
-  }
+  const Request request{.inputs = {{"input", tensor_of(DType::f32, {13, 96}, reals)},
+                                   {"weight_scales", tensor_of(DType::f32, {13, 12}, {static_cast<double>(kScale)})}}};
+  expect_rounded_twice("quantize_q4gsw", request, reals, kScale, kEverything);
 }
 
 // Small integers: a scale of 1.2 brings some multiples of 3 next to halves.

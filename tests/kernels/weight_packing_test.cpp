@@ -66,10 +66,8 @@ TEST_F(WeightPackingTest, GivesTheGoldenBlocks) {
   const Golden kGolden[] = {
       {Layout::weight_q8_4k4n, 0, {0xa2978c81, 0xa99e9388, 0xb0a59a8f, 0xb7aca196}},
       {Layout::weight_q8_4k4n, 1 * 3 + 2, {0x06fbf0e5, 0x0d02f7ec, 0x1409fef3, 0x1b1005fa}},
-      {Layout::weight_q4_8n4k, 0, {0xbf6a15c0, 0xe29d48f3, 0x15c07b26, 0x48f3ae59}},
-      {Layout::weight_q4_8n4k, 1 * 2 + 1, {0x8b86818c, 0x8e89848f, 0x818c8782, 0x848f8a85}},
-      {Layout::weight_q4_4k8n, 0, {0x2fda8530, 0x8530eb96, 0xeb9641fc, 0x41fca752}},
-      {Layout::weight_q4_4k8n, 1 * 2 + 1, {0xeb9641fc, 0x41fca752, 0x88888888, 0x88888888}},
+      {Layout::weight_q4_rows, 0, {0x3fea9540, 0x88888888, 0x88888888, 0x88888888}},
+      {Layout::weight_q4_rows, 11, {0x40fba651, 0x88888888, 0x88888888, 0x88888888}},
   };
   HostTensor eight = zeros(DType::i8, {12, 8}), four = eight;
   for (int64_t n = 0; n < 12; ++n) {
@@ -107,7 +105,7 @@ TEST_F(WeightPackingTest, MakesFormsThatWeightsKeep) {
   const auto expected = outputs(*made);
 
   const auto on_its_own = executor.upload(source, Storage::buffer);
-  for (const Layout form : {Layout::weight_q8_4k4n, Layout::weight_q8_rows, Layout::weight_q8_panels}) {
+  for (const Layout form : {Layout::weight_q8_4k4n, Layout::weight_q8_rows, Layout::weight_q8_lines}) {
     auto kept = Weight::create(source, {});
     auto packed = pack_weight(on_device, {.source = *on_its_own}, {.form = form});
     ASSERT_TRUE(kept && packed);
@@ -136,8 +134,7 @@ TEST_F(WeightPackingTest, Refusals) {
               "source is packed_4w in a buffer, and can be strided");
   EXPECT_TEXT(said({DType::i8, {4, 5}}, Layout::packed_4w),
               "form is 'packed_4w', and must be one of weight_q8_4k4n, weight_q8_rows, weight_q8_lines, weight_q8_4n, "
-              "weight_q8_panels, weight_q4_8n4k, "
-              "weight_q4_4k8n, weight_q4_rows");
+              "weight_q4_rows");
   EXPECT_TEXT(said({DType::i8, {80000, 80000}}, Layout::weight_q8_rows),
               "source of shape [80000, 80000] takes 6400000000 elements as strided, and kernels count at most "
               "4294967295\n"
@@ -153,12 +150,11 @@ TEST_F(WeightPackingTest, Refusals) {
 
 constexpr std::string_view kQuantize = "quantize_q4gsw";
 
-Request quantize_request(const Shape& shape, int64_t group_size, Layout form) {
+Request quantize_request(const Shape& shape, int64_t group_size) {
   const Shape scales = group_size == 0 ? Shape{shape[0]} : Shape{shape[0], shape[1] / group_size};
   Random random(5);
   return {.inputs = {{"input", random.reals(DType::f32, shape, -3, 3)},
-                     {"weight_scales", random.reals(DType::f32, scales, 0.1, 0.5)}},
-          .attributes = {{"form", std::string(name(form))}}};
+                     {"weight_scales", random.reals(DType::f32, scales, 0.1, 0.5)}}};
 }
 
 TEST_F(WeightPackingTest, QuantizesToTheBytesOfTheHost) {
@@ -169,21 +165,20 @@ TEST_F(WeightPackingTest, QuantizesToTheBytesOfTheHost) {
   const Row kRows[] = {{{1, 1}, 0},   {{12, 8}, 8},  {{9, 64}, 32}, {{5, 40}, 8}, {{13, 96}, 12}, {{70, 33}, 11},
                        {{3, 130}, 0}, {{8, 136}, 0}, {{7, 34}, 17}, {{0, 8}, 0},  {{3, 0}, 0},    {{17, 16}, 1}};
   Context on_device = context();
-  for (const Layout form : {Layout::weight_q4_8n4k, Layout::weight_q4_4k8n, Layout::weight_q4_rows}) {
-    for (const Row& row : kRows) {
-      SCOPED_TRACE(fmt::format("{} in groups of {} as {}", to_text(row.shape), row.group_size, name(form)));
-      const Request request = quantize_request(row.shape, row.group_size, form);
-      expect_reference(kQuantize, request);
-      const auto input = on_device.executor.upload(request.inputs.at("input"), Storage::buffer);
-      const auto scales = on_device.executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
-      auto quantized = quantize_q4gsw(on_device, {.input = *input, .weight_scales = *scales}, {.form = form});
-      ASSERT_TRUE(quantized) << to_text(quantized.error());
-      const auto codes = reference::find(kQuantize)(*complete(*find_operator(kQuantize), request)).at("output");
-      auto weight = Weight::create(*std::move(quantized), {});
-      ASSERT_TRUE(weight) << to_text(weight.error());
-      const auto packed = on_device.executor.download_stored(**weight->form(on_device.executor, form));
-      EXPECT_EQ(*packed, *pack_weight(*find_weight_form(form), codes));
-    }
+  constexpr Layout kForm = Layout::weight_q4_rows;
+  for (const Row& row : kRows) {
+    SCOPED_TRACE(fmt::format("{} in groups of {}", to_text(row.shape), row.group_size));
+    const Request request = quantize_request(row.shape, row.group_size);
+    expect_reference(kQuantize, request);
+    const auto input = on_device.executor.upload(request.inputs.at("input"), Storage::buffer);
+    const auto scales = on_device.executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
+    auto quantized = quantize_q4gsw(on_device, {.input = *input, .weight_scales = *scales}, {.form = kForm});
+    ASSERT_TRUE(quantized) << to_text(quantized.error());
+    const auto codes = reference::find(kQuantize)(*complete(*find_operator(kQuantize), request)).at("output");
+    auto weight = Weight::create(*std::move(quantized), {});
+    ASSERT_TRUE(weight) << to_text(weight.error());
+    const auto packed = on_device.executor.download_stored(**weight->form(on_device.executor, kForm));
+    EXPECT_EQ(*packed, *pack_weight(*find_weight_form(kForm), codes));
   }
 }
 
@@ -194,13 +189,10 @@ TEST_F(WeightPackingTest, QuantizesCorners) {
   const std::vector<double> reals = {0.25, 0.75, -0.25, -0.75, 3.5, 3.75, -4.25, 100,
                                      -100, inf,  -inf,  nan,   0,   -0.0, 1e-40, 6e-8};
   const std::vector<double> scales = {0.5, -0.5, 0, -0.0, 1e-40, 1e-38, 1e38, inf, nan, 0.3};
-  Request request = quantize_request({10, 16}, 0, Layout::weight_q4_rows);
+  Request request = quantize_request({10, 16}, 0);
   request.inputs["input"] = testing::tensor_of(DType::f32, {10, 16}, reals);
   request.inputs["weight_scales"] = testing::tensor_of(DType::f32, {10}, scales);
-  for (const Layout form : {Layout::weight_q4_rows, Layout::weight_q4_4k8n}) {
-    request.attributes["form"] = std::string(name(form));
-    expect_reference(kQuantize, request);
-  }
+  expect_reference(kQuantize, request);
   const auto codes = reference::find(kQuantize)(*complete(*find_operator(kQuantize), request)).at("output");
   const auto row = codes.as<int8_t>();
   EXPECT_EQ((std::vector<int>(row.begin(), row.begin() + 12)),
@@ -211,31 +203,29 @@ TEST_F(WeightPackingTest, QuantizesCorners) {
   expect_reference(kQuantize, request);
 }
 
-// A layer reads the device's form; and other forms of such a weight are made from it.
+// A layer reads the device's form, and other forms of such a weight are made from it.
 TEST_F(WeightPackingTest, QuantizedWeightsServeLayers) {
   Context on_device = context();
   Executor& executor = on_device.executor;
-  const Request request = quantize_request({12, 64}, 16, Layout::weight_q4_rows);
+  const Request request = quantize_request({12, 64}, 16);
   const HostTensor codes = reference::find(kQuantize)(*complete(*find_operator(kQuantize), request)).at("output");
   const auto input = executor.upload(request.inputs.at("input"), Storage::buffer);
   const auto scales = executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
   const auto x = executor.upload(Random(6).reals(DType::f32, {3, 64}, -1, 1), Storage::buffer);
   auto on_host = Weight::create(codes, {});
-  for (const Layout form : {Layout::weight_q4_rows, Layout::weight_q4_4k8n}) {
-    auto quantized = quantize_q4gsw(on_device, {.input = *input, .weight_scales = *scales}, {.form = form});
-    ASSERT_TRUE(quantized) << to_text(quantized.error());
-    auto weight = Weight::create(*std::move(quantized), {});
-    ASSERT_TRUE(weight && on_host);
-    EXPECT_TRUE(weight->fits_four_bits());
-    const auto y = linear_q4gsw(on_device, {.input = *x, .weight = *weight, .weight_scales = *scales});
-    const auto expected = linear_q4gsw(on_device, {.input = *x, .weight = *on_host, .weight_scales = *scales});
-    ASSERT_TRUE(y && expected) << to_text(y.error());
-    EXPECT_EQ(executor.download(*y)->data, executor.download(*expected)->data);
-    const auto dynamic = linear_dq8ca_q4gsw(on_device, {.input = *x, .weight = *weight, .weight_scales = *scales});
-    ASSERT_TRUE(dynamic) << to_text(dynamic.error());
-    EXPECT_EQ(weight->packed(executor, Layout::weight_q4_8n4k)->bytes,
-              *pack_weight(*find_weight_form(Layout::weight_q4_8n4k), codes));
-  }
+  auto quantized = quantize_q4gsw(on_device, {.input = *input, .weight_scales = *scales});
+  ASSERT_TRUE(quantized) << to_text(quantized.error());
+  auto weight = Weight::create(*std::move(quantized), {});
+  ASSERT_TRUE(weight && on_host);
+  EXPECT_TRUE(weight->fits_four_bits());
+  const auto y = linear_q4gsw(on_device, {.input = *x, .weight = *weight, .weight_scales = *scales});
+  const auto expected = linear_q4gsw(on_device, {.input = *x, .weight = *on_host, .weight_scales = *scales});
+  ASSERT_TRUE(y && expected) << to_text(y.error());
+  EXPECT_EQ(executor.download(*y)->data, executor.download(*expected)->data);
+  const auto dynamic = linear_dq8ca_q4gsw(on_device, {.input = *x, .weight = *weight, .weight_scales = *scales});
+  ASSERT_TRUE(dynamic) << to_text(dynamic.error());
+  EXPECT_EQ(weight->packed(executor, Layout::weight_q8_4k4n)->bytes,
+            *pack_weight(*find_weight_form(Layout::weight_q8_4k4n), codes));
 }
 
 TEST_F(WeightPackingTest, QuantizeRefusals) {
@@ -253,7 +243,7 @@ TEST_F(WeightPackingTest, QuantizeRefusals) {
               "weight_scales has shape [4, 3], and the weight has [4, 64]\n"
               "  hint: scales must be [4], or [4, G] with a G that divides 64");
   EXPECT_TEXT(said(input, scales, {.form = Layout::weight_q8_rows}),
-              "form is 'weight_q8_rows', and must be one of weight_q4_8n4k, weight_q4_4k8n, weight_q4_rows");
+              "form is 'weight_q8_rows', and must be one of weight_q4_rows");
   EXPECT_TEXT(said(input, scales, {.quant_min = -8, .quant_max = 8}), "quant_max is 8, and can be -8 to 7");
   EXPECT_EQ(said(input, scales, {.quant_min = 5, .quant_max = 4}), "quant_min 5 is above quant_max 4");
 }

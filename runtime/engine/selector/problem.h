@@ -60,7 +60,7 @@ Problem make_problem(const Fields& fields, const typename Fields::template Opera
 // is in the struct. Two problems with one key are one question to select(). Of a problem that has all fields and
 // operands of its operator.
 //
-// An operand is its dtype and the layouts that it can be had in: "i8:weight_q8_rows|weight_q8_panels"; or "none".
+// An operand is its dtype and the layouts that it can be had in: "i8:weight_q8_4k4n|weight_q8_rows"; or "none".
 std::string key_of(const Problem& problem);
 // The operator that a key names first.
 inline std::string_view operator_of(std::string_view key) { return key.substr(0, key.find(' ')); }

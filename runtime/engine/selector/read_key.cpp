@@ -64,7 +64,8 @@ bool set_field(const FieldInfo& field, std::string_view text, std::vector<std::b
   return count == field.count;
 }
 
-// "f16:channels_packed", "i8:weight_q8_rows|weight_q8_panels", "f16:texture3d:strided", "none".
+// "f16:channels_packed", "i8:weight_q8_4k4n|weight_q8_rows", "f16:texture3d:strided", "none". Of several layouts, those
+// that this version does not have are left out: a weight can no longer be had in them.
 std::optional<OperandDesc> operand_of(std::string_view text) {
   if (text == "none") return OperandDesc::left_out();
   const size_t first = text.find(':'), last = text.rfind(':');
@@ -73,11 +74,13 @@ std::optional<OperandDesc> operand_of(std::string_view text) {
   OperandDesc desc{.dtype = *dtype};
   size_t count = 0, begin = last + 1;
   for (std::string_view word; next_part(text, '|', begin, word); ++count) {
+    if (word.empty()) return std::nullopt;
     const auto layout = find_layout(word);
-    if (!layout) return std::nullopt;
-    if (count == 0) desc.layout = *layout;
+    if (!layout) continue;
+    if (desc.other_layouts == 0) desc.layout = *layout;
     desc.other_layouts |= bit(*layout);
   }
+  if (desc.other_layouts == 0) return std::nullopt;
   if (count == 1) desc.other_layouts = 0;
   desc.storage = info(desc.layout).storage;
   if (first == last) return desc;
@@ -147,13 +150,26 @@ Done set_fields(const OperatorInfo& op, Words& words, Problem& problem) {
   return std::monostate{};
 }
 
+// "i8:weight_q2_rows", which another version may have.
+bool is_of_unknown_layouts(std::string_view format) {
+  const size_t sign = format.find(':');
+  if (sign == format.npos || !find_dtype(format.substr(0, sign))) return false;
+  const std::string_view layouts = format.substr(sign + 1);
+  return !layouts.empty() && std::ranges::all_of(layouts, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '|';
+  });
+}
+
 Done set_operands(const OperatorInfo& op, Words& words, Problem& problem) {
   problem.operands.reserve(op.operands.size());
   for (const OperandInfo& operand : op.operands) {
     const auto value = words.take(operand.name);
     if (!value) return of_other_version(op, fmt::format("lacks its operand '{}'", operand.name));
     const auto desc = operand_of(*value);
-    if (!desc) return of_no_version(op, fmt::format("has an invalid format of '{}': '{}'", operand.name, *value));
+    if (!desc) {
+      const std::string message = fmt::format("has an invalid format of '{}': '{}'", operand.name, *value);
+      return is_of_unknown_layouts(*value) ? of_other_version(op, message) : of_no_version(op, message);
+    }
     problem.operands.push_back(*desc);
   }
   return std::monostate{};

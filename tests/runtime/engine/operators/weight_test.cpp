@@ -47,7 +47,7 @@ TEST(Weights, BytesMustFitTheShape) {
               "the weight holds 7 bytes, and its shape [64, 1024] takes 65536");
   EXPECT_TEXT(said(Weight::create({DType::i8, {0, 1024}, std::vector<std::byte>(7)}, {})),
               "the weight holds 7 bytes, and its shape [0, 1024] takes 0");
-  const PackedWeight vast{Layout::weight_q8_panels, {int64_t{1} << 59, 1}, std::vector<std::byte>(64)};
+  const PackedWeight vast{Layout::weight_q8_rows, {int64_t{1} << 59, 1}, std::vector<std::byte>(64)};
   EXPECT_NE(said(Weight::create(vast, {})).find("64 bytes are given for i8 [576460752303423488, 1]"),
             std::string::npos);
 }
@@ -87,8 +87,8 @@ TEST_F(WeightTest, KeepsFormsThatFit) {
   EXPECT_EQ(kept({4, 64}, Layout::weight_q8_rows), "kept");
   EXPECT_EQ(kept({4, 64}, Layout::weight_q8_rows), "kept");
   EXPECT_EQ(weight->form_bytes(), 256u);
-  EXPECT_TEXT(kept({4, 64}, Layout::weight_q8_panels).substr(0, 50),
-              "a weight [4, 64] takes 256 bytes as weight_q8_pane");
+  EXPECT_TEXT(kept({4, 64}, Layout::weight_q8_4k4n).substr(0, 50),
+              "a weight [4, 64] takes 256 bytes as weight_q8_4k4n");
 }
 
 // A run of 0 was a division by it.
@@ -112,7 +112,7 @@ TEST_F(WeightTest, TakesAFormFromTheDevice) {
   const auto sums = weight->sums(executor);
   ASSERT_TRUE(sums) << to_text(sums.error());
   EXPECT_EQ(executor.download(**sums)->data, make_tensor<int32_t>(DType::i32, {4}, row_sums(codes)).data);
-  const auto eight = weight->form(executor, Layout::weight_q8_panels);
+  const auto eight = weight->form(executor, Layout::weight_q8_rows);
   ASSERT_TRUE(eight) << to_text(eight.error());
   EXPECT_EQ(executor.download(**eight)->data, codes.data);
 

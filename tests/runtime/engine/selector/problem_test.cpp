@@ -62,15 +62,15 @@ TEST(Key, NamesFormsOfOperands) {
   const OperandDesc image{DType::f16, Storage::texture3d, Layout::channels_packed};
   const OperandDesc odd{DType::f16, Storage::texture3d, Layout::strided};
   const OperandDesc weight{.dtype = DType::i8,
-                           .layout = Layout::weight_q8_panels,
-                           .other_layouts = bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_panels)};
+                           .layout = Layout::weight_q8_4k4n,
+                           .other_layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows)};
   const auto forms = [](std::vector<OperandDesc> operands) {
     const std::string key = key_of(layer_problem(kLayer, Fields{}, std::move(operands)));
     return key.substr(key.find("input="));
   };
   EXPECT_EQ(forms({image, kAbsentBias, kBuffer}), "input=f16:channels_packed bias=none output=f32:strided");
   EXPECT_EQ(forms({weight, kAbsentBias, odd}),
-            "input=i8:weight_q8_rows|weight_q8_panels bias=none output=f16:texture3d:strided");
+            "input=i8:weight_q8_4k4n|weight_q8_rows bias=none output=f16:texture3d:strided");
   // Whichever of its forms a weight has now, it can be had in the same.
   OperandDesc rows = weight;
   rows.layout = Layout::weight_q8_rows;
@@ -138,8 +138,8 @@ KernelLibrary library_of(const OperatorInfo& op) {
 TEST(ReadKey, GivesTheProblem) {
   const KernelLibrary library = library_of(kOfEveryKind);
   const OperandDesc weight{.dtype = DType::i8,
-                           .layout = Layout::weight_q8_panels,
-                           .other_layouts = bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_panels)};
+                           .layout = Layout::weight_q8_4k4n,
+                           .other_layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows)};
   const OperandDesc odd{DType::f16, Storage::texture3d, Layout::strided};
   for (const float scale : {0.1f, -0.0f, 1e-30f, std::numeric_limits<float>::infinity()}) {
     for (const uint32_t activation : {0U, 1U, 7U}) {  // no word has the last number
@@ -152,6 +152,21 @@ TEST(ReadKey, GivesTheProblem) {
       EXPECT_EQ(key_of(*read), key_of(problem));
     }
   }
+}
+
+// Keys are kept for years, and a form that no kernel reads any more is dropped.
+TEST(ReadKey, LeavesOutLayoutsOfOtherVersions) {
+  const KernelLibrary library = library_of(kOfEveryKind);
+  const auto key = [](std::string_view input) {
+    return fmt::format("layer sizes=1,2,3 zero_point=1 scale=2 activation=relu input={} bias=none output=f32:strided",
+                       input);
+  };
+  const auto read = problem_of(key("i8:weight_q8_4k4n|weight_q8_gone|weight_q8_rows"), library);
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(key_of(*read), key("i8:weight_q8_4k4n|weight_q8_rows"));
+  EXPECT_EQ(problem_of(key("i8:weight_gone"), library).error().kind, Error::Kind::unsupported);
+  EXPECT_EQ(problem_of(key("i8:weight_gone|strided|"), library).error().kind, Error::Kind::unsupported);
+  EXPECT_EQ(problem_of(key("i9:strided"), library).error().kind, Error::Kind::invalid_argument);
 }
 
 TEST(ReadKey, TakesWhatKeysLeaveOutAndAnyOrder) {

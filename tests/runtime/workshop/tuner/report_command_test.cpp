@@ -370,7 +370,7 @@ TEST_F(ReportTest, KnowsTheWorkOfProblems) {
     EXPECT_EQ(work->operations, row.operations) << row.key;
   }
   for (const std::string_view key :
-       {"pack_weight words=14680064 bits=8 source=i8:strided output=i8:weight_q8_panels",
+       {"pack_weight words=14680064 bits=8 source=i8:strided output=i8:weight_q8_rows",
         "embedding_q4gsw m=2047 k=2048 indices=i32:strided weight=i8:weight_q4_rows weight_scales=f32:strided "
         "output=f16:strided"}) {
     const auto unsaid = problem_of(key, *library);
