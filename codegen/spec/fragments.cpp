@@ -35,12 +35,15 @@ class Merger {
 
   YamlNode merge_spec(const YamlNode& root) {
     YamlNode merged = merge_object(root, {root.find("use")}, spec_keys(), "a spec");
-    const YamlEntry* of_recipes = root.find("recipes_use");
-    if (of_recipes && !merged.find("recipes"))
-      errors_.push_back(make_error(of_recipes->key.where, "'recipes_use' of a spec that has no recipes"));
+    const ForAllRecipes for_all = {root.find("recipes_use"), root.find("all_recipes")};
+    for (const YamlEntry* entry : {for_all.use, for_all.sections}) {
+      if (!entry || merged.find("recipes")) continue;
+      errors_.push_back(
+          make_error(entry->key.where, fmt::format("'{}' of a spec that has no recipes", entry->key.text)));
+    }
     for (YamlEntry& section : merged.entries) {
       for (YamlEntry& entry : section.value.entries) {
-        if (section.key.text == "recipes") entry.value = merge_recipe(entry.value, of_recipes);
+        if (section.key.text == "recipes") entry.value = merge_recipe(entry.value, for_all);
         if (section.key.text == "attributes" || section.key.text == "problem") name_words(entry.value);
         if (section.key.text == "parameters" || section.key.text == "specialization") name_list(entry.value);
       }
@@ -63,13 +66,21 @@ class Merger {
   };
   using PartsOfObject = std::map<const Fragment*, size_t>;
 
-  // With the fragments of `for_all`, the spec's list for all recipes, which may be null.
-  YamlNode merge_recipe(const YamlNode& recipe, const YamlEntry* for_all) {
-    const YamlEntry* none = recipe.find("recipes_use");
-    if (none && !for_all)
-      errors_.push_back(make_error(none->key.where, "'recipes_use: none' in a spec without 'recipes_use'"));
-    YamlNode merged =
-        merge_object(recipe, {none ? nullptr : for_all, recipe.find("use")}, merged_recipe_keys(), "a recipe");
+  // What a spec has for all its recipes: a list of fragments, and sections. Each may be null.
+  struct ForAllRecipes {
+    const YamlEntry* use;
+    const YamlEntry* sections;
+  };
+
+  YamlNode merge_recipe(const YamlNode& recipe, ForAllRecipes for_all) {
+    if (const YamlEntry* none = recipe.find("recipes_use")) {
+      if (!for_all.use && !for_all.sections)
+        errors_.push_back(
+            make_error(none->key.where, "'recipes_use: none' in a spec without 'recipes_use' and 'all_recipes'"));
+      for_all = {nullptr, nullptr};
+    }
+    const YamlNode* shared = for_all.sections ? &for_all.sections->value : nullptr;
+    YamlNode merged = merge_object(recipe, {for_all.use, recipe.find("use")}, merged_recipe_keys(), "a recipe", shared);
     move_last_steps(merged);
     for (YamlEntry& entry : merged.entries) {
       if (entry.key.text != "steps") continue;
@@ -126,9 +137,10 @@ class Merger {
       std::erase_if(parts_[part].takes, [&, &called = name](const Take& take) { return take.name.text == called; });
   }
 
-  // With the fragments that the lists `uses` name; some may be null. `what` names the object for messages: "a spec".
+  // With the fragments that the lists `uses` name, of which some may be null; then with the sections of `shared`, which
+  // may be null. `what` names the object for messages: "a spec".
   YamlNode merge_object(const YamlNode& node, std::initializer_list<const YamlEntry*> uses, KeyTable keys,
-                        std::string_view what) {
+                        std::string_view what, const YamlNode* shared = nullptr) {
     const PartsOfObject outer = std::exchange(parts_of_object_, {});
     std::vector<Used> used;
     for (const YamlEntry* use : uses) {
@@ -141,7 +153,7 @@ class Merger {
     YamlNode merged = empty(node.kind, node.where);
     merged.part = node.part;
     for (const Key& key : keys) {
-      if (key.name == "use" || key.name == "recipes_use") continue;
+      if (key.name == "use" || key.name == "recipes_use" || key.name == "all_recipes") continue;
       const YamlEntry* own = node.find(key.name);
       const bool is_ours_alone = key.name == "attributes" && node.find("kernel");  // a kernel has none
       std::vector<const YamlEntry*> parts;
@@ -149,6 +161,7 @@ class Merger {
         const bool stands_elsewhere = key.form == Form::section && names(own, *fragment);
         if (!is_ours_alone && !stands_elsewhere) add_section(*fragment, part, key.name, parts);
       }
+      if (const YamlEntry* section = shared ? shared->find(key.name) : nullptr) parts.push_back(section);
       if (own) parts.push_back(own);
       if (!parts.empty()) merged.entries.push_back({parts.back()->key, merge_parts(parts, key)});
     }

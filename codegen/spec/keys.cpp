@@ -143,17 +143,17 @@ const Key kSeenAsKey = {"seen_as", "an operand of all steps: the layout as which
                         Form::map, Leaf::reference};
 const Key kStepsKey = {"steps",  "kernels, in the order in which they run", Form::list, Leaf::object, false, {},
                        kStepKeys};
-// Of fragments only: a recipe lists its own steps in their order.
-const Key kLastStepsKey = {"last_steps", "kernels that run after all steps of the recipe that uses the fragment",
-                           Form::list,   Leaf::object,
-                           false,        {},
-                           kStepKeys};
+// Of fragments and of all recipes only: a recipe lists its own steps in their order.
+const Key kLastStepsKey = {
+    "last_steps", "kernels that run after all steps of the recipe", Form::list, Leaf::object, false, {}, kStepKeys};
 
 const Key kRecipeConditionsKey = {"applies_when", "conditions on the problem and the device", Form::list,
                                   Leaf::expression};
-const Key kRecipesUseKey = {"recipes_use", "none: the recipe uses no fragment that the spec lists there",
+const Key kRecipesUseKey = {"recipes_use", "none: the recipe has nothing of the spec's 'recipes_use' and 'all_recipes'",
                             Form::one,     Leaf::word,
                             false,         {"none"}};
+// Of a spec: what all its recipes begin and end with.
+const std::array kAllRecipesKeys = {kScratchKey, kBindKey, kSeenAsKey, kStepsKey, kLastStepsKey};
 const std::array kRecipeKeys = {kUseKey,    kRecipesUseKey, kRecipeConditionsKey, kScratchKey, kBindKey,
                                 kSeenAsKey, kStepsKey};
 
@@ -209,12 +209,19 @@ const std::array kSpecKeys = {
     Key{"cost", "an estimate in microseconds", Form::one, Leaf::expression},
     Key{"verify", "how the result is verified", Form::one, Leaf::object, false, {}, kVerifyKeys},
     Key{"recipes_use", "fragments that every recipe uses; their sections come first", Form::list, Leaf::use},
+    Key{"all_recipes",
+        "sections that every recipe has, before its own",
+        Form::one,
+        Leaf::object,
+        false,
+        {},
+        kAllRecipesKeys},
     Key{"recipes", "sequences of kernels that compute it", Form::section, Leaf::object, false, {}, kRecipeKeys},
 };
 
 // Keys of specs only.
-constexpr std::string_view kOwnKeys[] = {"operator", "kernel",    "summary",     "template",
-                                         "use",      "operators", "recipes_use", "target"};
+constexpr std::string_view kOwnKeys[] = {"operator",  "kernel",      "summary",     "template", "use",
+                                         "operators", "recipes_use", "all_recipes", "target"};
 
 std::vector<Key> make_fragment_keys() {
   std::vector<Key> keys = {

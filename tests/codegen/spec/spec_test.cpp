@@ -525,16 +525,19 @@ TEST(Spec, KnowsThePlaceOfEachField) {
 TEST(Spec, ReportsAllErrorsOfAFile) {
   EXPECT_TEXT(errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
               "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
-              "  expected: one of applies_when, attributes, constants, cost, define, fit, grid, kernel, "
-              "operands, operator, operators, parameters, problem, rarely_best, recipes, recipes_use, require, "
-              "require_device, specialization, subgroup_size, summary, target, template, use, verify\n"
+              "  expected: one of all_recipes, applies_when, attributes, constants, cost, define, "
+              "fit, grid, kernel, operands, operator, operators, parameters, problem, rarely_best, "
+              "recipes, recipes_use, require, require_device, specialization, subgroup_size, summary, "
+              "target, template, use, verify\n"
               "  hint: did you mean 'operands'?\n"
               "op.yaml:3:11: error: 'template' is a list\n"
               "  expected: a single value, such as 'some text'\n"
               "op.yaml:4:14: error: 'u64' is not a type of problem fields\n"
-              "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n"
+              "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: "
+              "[a, b]}\n"
               "op.yaml:4:22: error: 'u8' is not a type of problem fields\n"
-              "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n");
+              "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: "
+              "[a, b]}\n");
 }
 
 struct Snippet {
@@ -572,9 +575,9 @@ constexpr Snippet kRefused[] = {
     {"a: {b: c(d, e)f: g}\n", "op.yaml:1:18: error: unexpected ':' inside parentheses\n"},
     {"a: {b: 'c(d', e: f}\n",
      "op.yaml:1:1: error: unknown key 'a' in the spec\n"
-     "  expected: one of applies_when, attributes, constants, cost, define, fit, grid, kernel, operands, "
-     "operator, operators, parameters, problem, rarely_best, recipes, recipes_use, require, require_device, "
-     "specialization, subgroup_size, summary, target, template, use, verify\n"},
+     "  expected: one of all_recipes, applies_when, attributes, constants, cost, define, fit, grid, "
+     "kernel, operands, operator, operators, parameters, problem, rarely_best, recipes, recipes_use, "
+     "require, require_device, specialization, subgroup_size, summary, target, template, use, verify\n"},
     {"a: 'b\n", "op.yaml:1:4: error: this quote is never closed\n"},
     {"a: 'it''s\n", "op.yaml:1:4: error: this quote is never closed\n"},
     {"a: \"it\\\"s\n", "op.yaml:1:4: error: this quote is never closed\n"},
@@ -611,10 +614,10 @@ TEST(Spec, RefusesWhatIsNoSpec) {
               "than 32\n");
   EXPECT_TEXT(errors_of("a: [" + std::string(300'000, '(') + "b, c, d]\n"),
               "op.yaml:1:1: error: unknown key 'a' in the spec\n"
-              "  expected: one of applies_when, attributes, constants, cost, define, fit, grid, "
-              "kernel, operands, operator, operators, parameters, problem, rarely_best, recipes, "
-              "recipes_use, require, require_device, specialization, subgroup_size, summary, target, "
-              "template, use, verify\n");
+              "  expected: one of all_recipes, applies_when, attributes, constants, cost, define, "
+              "fit, grid, kernel, operands, operator, operators, parameters, problem, rarely_best, "
+              "recipes, recipes_use, require, require_device, specialization, subgroup_size, summary, "
+              "target, template, use, verify\n");
 }
 
 // Names that a compiler refused in an operator's printed code.
@@ -820,6 +823,48 @@ TEST(Fragments, EndEveryRecipe) {
   one:
     steps:
       - kernel: check   # checked
+)");
+}
+
+// After the fragments for all recipes, and without a fragment.
+TEST(Fragments, EveryRecipeHasTheSectionsOfAllRecipes) {
+  const auto specs = parse_specs({{"copied.yaml", "fragment: copied\nsteps: [{kernel: copy}]\n"},
+                                  {"op.yaml",
+                                   "operator: op\noperands: {output: {access: write, dtype: f32}}\n"
+                                   "problem: {m: u32}\nrecipes_use: [copied]\n"
+                                   "all_recipes:\n"
+                                   "  scratch: {half: {dtype: f16, elements: m}}\n"
+                                   "  bind: {output: half}\n"
+                                   "  steps: [{kernel: first}]\n"
+                                   "  last_steps: [{kernel: last, operands: {input: half, output: output}}]\n"
+                                   "recipes:\n"
+                                   "  one: {scratch: {own: {dtype: i8, elements: m}}, steps: [{kernel: a}]}\n"
+                                   "  two: {recipes_use: none, steps: [{kernel: b}]}\n"}},
+                                 UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  const std::string text = to_text(specs->front());
+  EXPECT_TEXT(text.substr(text.find("recipes:")), R"(recipes:
+  one:
+    scratch:
+      half:
+        dtype: f16
+        elements: m
+      own:
+        dtype: i8
+        elements: m
+    bind:
+      output: half
+    steps:
+      - kernel: copy   # copied
+      - kernel: first
+      - kernel: a
+      - kernel: last
+        operands:
+          input: half
+          output: output
+  two:
+    steps:
+      - kernel: b
 )");
 }
 
