@@ -14,6 +14,7 @@
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
+#include "codegen/emit/public_operators.h"
 #include "codegen/spec/axes.h"
 #include "codegen/spec/signature.h"
 #include "codegen/support/text_writer.h"
@@ -81,7 +82,50 @@ void print_operands(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-void print_problem(TextWriter& out, const Spec& spec) {
+// The operands that callers give have their names in the inputs of each public operator. None: the spec has no public
+// operator, or callers give nothing.
+std::vector<const spec::SignatureTensor*> given_operands(const std::vector<spec::Signature>& signatures) {
+  std::vector<const spec::SignatureTensor*> given;
+  if (signatures.empty()) return given;
+  for (const spec::SignatureTensor& tensor : signatures.front().tensors) {
+    if (is_given(tensor)) given.push_back(&tensor);
+  }
+  return given;
+}
+
+void print_made_operands(TextWriter& out, const std::vector<spec::Signature>& signatures) {
+  if (given_operands(signatures).empty()) return;
+  out.text("// The operands that a call makes: its outputs, and sums of a weight's rows.");
+  out.text("template <typename T>");
+  out.text("struct MadeOperands {");
+  std::vector<std::string> values;
+  {
+    const auto indented = out.indent();
+    for (const spec::SignatureTensor& tensor : signatures.front().tensors) {
+      const std::string name = identifier(tensor.operand->name.value);
+      if (is_given(tensor)) {
+        values.push_back(fmt::format(".{0} = inputs.{0}{1}", name,
+                                     tensor.operand->has_view && !tensor.is_optional ? "->tensor" : ""));
+      } else {
+        out.line("{}<T> {};", tensor.is_optional ? "Optional" : "Required", name);
+        values.push_back(fmt::format(".{0} = made.{0}", name));
+      }
+    }
+  }
+  out.text("};");
+  out.blank();
+  out.text("// All operands: `inputs` has those that callers give.");
+  out.text("template <typename T>");
+  out.text("Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {");
+  {
+    const auto indented = out.indent();
+    out.filled("return {", values, "};");
+  }
+  out.text("}");
+  out.blank();
+}
+
+void print_problem(TextWriter& out, const Spec& spec, bool has_made_operands) {
   out.text("// What the caller knows: a number for every field.");
   out.text("struct Problem {");
   {
@@ -94,6 +138,10 @@ void print_problem(TextWriter& out, const Spec& spec) {
     out.text("static constexpr const OperatorInfo* kOperator = &op;");
     out.line("template <typename T>");
     out.line("using Operands = {}::Operands<T>;", identifier(spec.name.value));
+    if (has_made_operands) {
+      out.line("template <typename T>");
+      out.line("using MadeOperands = {}::MadeOperands<T>;", identifier(spec.name.value));
+    }
   }
   out.text("};");
   out.blank();
@@ -248,14 +296,16 @@ std::string operator_header(const OperatorModel& model, const Options& options) 
   out.text(open_namespace(options, identifier(spec.name.value)));
   out.blank();
   out.text("extern const OperatorInfo op;");
-  if (const auto signatures = spec::signatures_of(spec); !signatures.empty()) {
+  const std::vector<spec::Signature> signatures = spec::signatures_of(spec);
+  if (!signatures.empty()) {
     std::vector<std::string> names;
     for (const spec::Signature& signature : signatures) names.push_back(signature.name);
     out.line("extern const SignatureInfo signatures[{}];  // {}", names.size(), fmt::join(names, ", "));
   }
   out.blank();
   print_operands(out, spec);
-  print_problem(out, spec);
+  print_made_operands(out, signatures);
+  print_problem(out, spec, !given_operands(signatures).empty());
   if (!model.family->kernels.empty()) {
     print_parameters(out, spec);
     print_specialization(out, spec);

@@ -14,5 +14,5 @@ Expected<Call> rows::operators::infer(const RowMaxInputs<Described>& inputs, con
   const row_max::Problem fields{.rows = static_cast<uint32_t>(element_count(output.shape)),
                                 .columns = static_cast<uint32_t>(input.shape.back()),
                                 .scale = static_cast<float>(attributes.scale)};
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }

@@ -43,6 +43,21 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.query, operands.key, operands.value, operands.mask, operands.key_lengths, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .query = inputs.query, .key = inputs.key, .value = inputs.value, .mask = inputs.mask,
+    .key_lengths = inputs.key_lengths, .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::AttentionLayer attention_layer;
@@ -50,6 +65,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = attention::Operands<T>;
+  template <typename T>
+  using MadeOperands = attention::MadeOperands<T>;
 };
 
 enum class StorageAccess : uint8_t {

@@ -50,6 +50,23 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> keys;
+  Required<T> values;
+  Required<T> lengths;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .key_cache = inputs.key_cache, .value_cache = inputs.value_cache, .key = inputs.key, .value = inputs.value,
+    .last = inputs.last, .keys = made.keys, .values = made.values, .lengths = made.lengths,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::CacheElements cache_elements;
@@ -57,6 +74,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = cache_write::Operands<T>;
+  template <typename T>
+  using MadeOperands = cache_write::MadeOperands<T>;
 };
 
 enum class StorageAccess : uint8_t {

@@ -54,6 +54,25 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> keys;
+  Required<T> values;
+  Required<T> scales;
+  Required<T> lengths;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .key_cache = inputs.key_cache, .value_cache = inputs.value_cache, .scale_cache = inputs.scale_cache,
+    .key = inputs.key, .value = inputs.value, .last = inputs.last, .keys = made.keys, .values = made.values,
+    .scales = made.scales, .lengths = made.lengths,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::CacheLines cache_lines;
@@ -61,6 +80,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = cache_write_q8rs::Operands<T>;
+  template <typename T>
+  using MadeOperands = cache_write_q8rs::MadeOperands<T>;
 };
 
 enum class StorageAccess : uint8_t {

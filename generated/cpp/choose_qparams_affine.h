@@ -38,6 +38,19 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.scale, operands.zero_point};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> scale;
+  Required<T> zero_point;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {.input = inputs.input->tensor, .scale = made.scale, .zero_point = made.zero_point};
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   Required<uint32_t> parameters;
@@ -48,6 +61,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = choose_qparams_affine::Operands<T>;
+  template <typename T>
+  using MadeOperands = choose_qparams_affine::MadeOperands<T>;
 };
 
 enum class Reduce : uint8_t {

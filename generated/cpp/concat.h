@@ -40,6 +40,21 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input_1, operands.input_2, operands.input_3, operands.input_4, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input_1 = inputs.input_1, .input_2 = inputs.input_2, .input_3 = inputs.input_3, .input_4 = inputs.input_4,
+    .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   Required<uint32_t> numel;
@@ -51,6 +66,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = concat::Operands<T>;
+  template <typename T>
+  using MadeOperands = concat::MadeOperands<T>;
 };
 
 // What tells one module from another.

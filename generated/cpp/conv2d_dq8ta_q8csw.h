@@ -58,6 +58,23 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> weight_sums;
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input = inputs.input, .input_2 = inputs.input_2, .input_3 = inputs.input_3, .input_4 = inputs.input_4,
+    .weight = inputs.weight, .weight_sums = made.weight_sums, .weight_scales = inputs.weight_scales,
+    .weight_zero_points = inputs.weight_zero_points, .bias = inputs.bias, .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::ConvSizes conv_sizes;
@@ -76,6 +93,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = conv2d_dq8ta_q8csw::Operands<T>;
+  template <typename T>
+  using MadeOperands = conv2d_dq8ta_q8csw::MadeOperands<T>;
 };
 
 // Made of recipes only.

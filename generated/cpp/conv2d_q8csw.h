@@ -42,6 +42,21 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.weight, operands.weight_scales, operands.bias, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input = inputs.input, .weight = inputs.weight, .weight_scales = inputs.weight_scales, .bias = inputs.bias,
+    .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   Required<uint32_t> m;
@@ -64,6 +79,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = conv2d_q8csw::Operands<T>;
+  template <typename T>
+  using MadeOperands = conv2d_q8csw::MadeOperands<T>;
 };
 
 // Made of recipes only.

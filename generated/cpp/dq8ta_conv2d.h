@@ -57,6 +57,24 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> weight_sums;
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input = inputs.input, .scale = inputs.scale, .zero_point = inputs.zero_point, .weight = inputs.weight,
+    .weight_sums = made.weight_sums, .weight_scales = inputs.weight_scales,
+    .weight_zero_points = inputs.weight_zero_points, .channel_sums = inputs.channel_sums, .bias = inputs.bias,
+    .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::ConvSizes conv_sizes;
@@ -70,6 +88,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = dq8ta_conv2d::Operands<T>;
+  template <typename T>
+  using MadeOperands = dq8ta_conv2d::MadeOperands<T>;
 };
 
 // Made of recipes only.

@@ -41,6 +41,24 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.output, operands.scale, operands.zero_point, operands.channel_sums};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+  Required<T> scale;
+  Required<T> zero_point;
+  Required<T> channel_sums;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input = inputs.input, .output = made.output, .scale = made.scale, .zero_point = made.zero_point,
+    .channel_sums = made.channel_sums,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   Required<uint32_t> parameters;
@@ -54,6 +72,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = dynamic_quantize_image::Operands<T>;
+  template <typename T>
+  using MadeOperands = dynamic_quantize_image::MadeOperands<T>;
 };
 
 // Made of recipes only.

@@ -40,6 +40,20 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.indices, operands.weight, operands.weight_scales, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .indices = inputs.indices, .weight = inputs.weight, .weight_scales = inputs.weight_scales, .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::Product product;
@@ -48,6 +62,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = embedding_q4gsw::Operands<T>;
+  template <typename T>
+  using MadeOperands = embedding_q4gsw::MadeOperands<T>;
 };
 
 enum class StorageAccess : uint8_t {

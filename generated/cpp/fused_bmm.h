@@ -54,6 +54,22 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input = inputs.input, .input_scale = inputs.input_scale, .input_zero_point = inputs.input_zero_point,
+    .other = inputs.other, .other_scale = inputs.other_scale, .other_zero_point = inputs.other_zero_point,
+    .output = made.output, .output_scale = inputs.output_scale, .output_zero_point = inputs.output_zero_point,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::BmmSizes bmm_sizes;
@@ -70,6 +86,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = fused_bmm::Operands<T>;
+  template <typename T>
+  using MadeOperands = fused_bmm::MadeOperands<T>;
 };
 
 // Made of recipes only.

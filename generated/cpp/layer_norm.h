@@ -39,6 +39,18 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.weight, operands.bias, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {.input = inputs.input, .weight = inputs.weight, .bias = inputs.bias, .output = made.output};
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::RowsByWorkgroups rows_by_workgroups;
@@ -50,6 +62,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = layer_norm::Operands<T>;
+  template <typename T>
+  using MadeOperands = layer_norm::MadeOperands<T>;
 };
 
 enum class Reduce : uint8_t {

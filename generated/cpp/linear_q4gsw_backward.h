@@ -39,6 +39,21 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.d_output, operands.weight, operands.weight_scales, operands.d_input};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> d_input;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .d_output = inputs.d_output, .weight = inputs.weight, .weight_scales = inputs.weight_scales,
+    .d_input = made.d_input,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::Product product;
@@ -47,6 +62,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = linear_q4gsw_backward::Operands<T>;
+  template <typename T>
+  using MadeOperands = linear_q4gsw_backward::MadeOperands<T>;
 };
 
 // Made of recipes only.

@@ -41,6 +41,18 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.other, operands.bias, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {.input = inputs.input, .other = inputs.other, .bias = inputs.bias, .output = made.output};
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::BmmSizes bmm_sizes;
@@ -51,6 +63,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = matmul::Operands<T>;
+  template <typename T>
+  using MadeOperands = matmul::MadeOperands<T>;
 };
 
 // Made of recipes only.

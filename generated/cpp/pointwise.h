@@ -50,6 +50,21 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input_1 = inputs.input_1, .input_2 = inputs.input_2, .input_3 = inputs.input_3, .input_4 = inputs.input_4,
+    .input_5 = inputs.input_5, .input_6 = inputs.input_6, .mask = inputs.mask, .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   Required<uint32_t> numel;
@@ -69,6 +84,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = pointwise::Operands<T>;
+  template <typename T>
+  using MadeOperands = pointwise::MadeOperands<T>;
 };
 
 // What tells one module from another.

@@ -45,6 +45,22 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> weight_sums;
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input = inputs.input, .weight = inputs.weight, .weight_sums = made.weight_sums,
+    .weight_scales = inputs.weight_scales, .bias = inputs.bias, .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::Product product;
@@ -57,6 +73,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = q8ta_linear_dequantize::Operands<T>;
+  template <typename T>
+  using MadeOperands = q8ta_linear_dequantize::MadeOperands<T>;
 };
 
 // Made of recipes only.

@@ -41,6 +41,18 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.scale, operands.zero_point, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {.input = inputs.input->tensor, .scale = inputs.scale, .zero_point = inputs.zero_point, .output = made.output};
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::BlockRuns block_runs;
@@ -50,6 +62,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = quantize_linear::Operands<T>;
+  template <typename T>
+  using MadeOperands = quantize_linear::MadeOperands<T>;
 };
 
 enum class StorageAccess : uint8_t {

@@ -36,6 +36,18 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {.input = inputs.input, .output = made.output};
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   Required<uint32_t> numel;
@@ -47,6 +59,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = resize2d::Operands<T>;
+  template <typename T>
+  using MadeOperands = resize2d::MadeOperands<T>;
 };
 
 enum class StorageAccess : uint8_t {

@@ -51,6 +51,22 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+  Required<T> sum;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .hidden = inputs.hidden, .weight = inputs.weight, .weight_scales = inputs.weight_scales, .skip = inputs.skip,
+    .norm_weight = inputs.norm_weight, .bias = inputs.bias, .output = made.output, .sum = made.sum,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::Product product;
@@ -60,6 +76,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = rms_norm_gated_q4gsw::Operands<T>;
+  template <typename T>
+  using MadeOperands = rms_norm_gated_q4gsw::MadeOperands<T>;
 };
 
 // Made of recipes only.

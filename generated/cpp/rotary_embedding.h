@@ -40,6 +40,20 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.cos, operands.sin, operands.positions, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input = inputs.input, .cos = inputs.cos, .sin = inputs.sin, .positions = inputs.positions, .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   Required<uint32_t> pairs;
@@ -56,6 +70,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = rotary_embedding::Operands<T>;
+  template <typename T>
+  using MadeOperands = rotary_embedding::MadeOperands<T>;
 };
 
 enum class StorageAccess : uint8_t {

@@ -42,6 +42,21 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.logits, operands.top_k, operands.temperature, operands.seed, operands.draws, operands.output};
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .logits = inputs.logits, .top_k = inputs.top_k, .temperature = inputs.temperature, .seed = inputs.seed,
+    .draws = inputs.draws, .output = made.output,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   Required<uint32_t> rows;
@@ -50,6 +65,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = sample::Operands<T>;
+  template <typename T>
+  using MadeOperands = sample::MadeOperands<T>;
 };
 
 // What tells one module from another.

@@ -47,6 +47,22 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+// The operands that a call makes: its outputs, and sums of a weight's rows.
+template <typename T>
+struct MadeOperands {
+  Required<T> output;
+  Required<T> sum;
+};
+
+// All operands: `inputs` has those that callers give.
+template <typename T>
+Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
+  return {
+    .input = inputs.input, .skip = inputs.skip, .sum_bias = inputs.sum_bias, .weight = inputs.weight,
+    .bias = inputs.bias, .output = made.output, .sum = made.sum,
+  };
+}
+
 // What the caller knows: a number for every field.
 struct Problem {
   fields::RowsByWorkgroups rows_by_workgroups;
@@ -60,6 +76,8 @@ struct Problem {
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = skip_norm::Operands<T>;
+  template <typename T>
+  using MadeOperands = skip_norm::MadeOperands<T>;
 };
 
 enum class Reduce : uint8_t {

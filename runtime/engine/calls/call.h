@@ -77,6 +77,13 @@ Call make_call(const Fields& fields, const typename Fields::template Operands<st
   return call;
 }
 
+// The same, of the operands that callers give, which `inputs` has, and of those that the call makes.
+template <typename Fields>
+Call make_call(const Fields& fields, const auto& inputs,
+               const typename Fields::template MadeOperands<std::optional<TensorDesc>>& made) {
+  return make_call(fields, with_inputs(inputs, made));
+}
+
 // The call in its caller's terms, for Selection::question: the operator's public name, inputs and outputs, and the
 // attributes that do not have their defaults.
 //

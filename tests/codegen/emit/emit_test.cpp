@@ -644,7 +644,7 @@ Call call_of(const Inputs& inputs, double scale) {
                                 .columns = static_cast<uint32_t>(input.shape[1]),
                                 .row_walk = {std::array<uint32_t, 2>{1, 1}, Rounding::nearest}};
   const TensorDesc output{DType::f32, {input.shape[0], static_cast<int64_t>(scale)}};
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 }  // namespace

@@ -130,8 +130,7 @@ Expected<Call> dequantize_to(const DequantizeAffineInputs<Described>& inputs, co
   if (!blocks) return blocks.error();
   const Conversion known = conversion(*blocks, output, input, output.tensor);
   const dequantize_affine::Problem fields{.block_runs = known.runs, .affine_walk = known.walk};
-  return make_call(fields,
-                   {.input = input, .scale = inputs.scale, .zero_point = inputs.zero_point, .output = output.tensor});
+  return make_call(fields, inputs, {.output = output.tensor});
 }
 
 // quantize_affine and quantize_linear differ in their kernels only.
@@ -151,8 +150,7 @@ Expected<Call> quantize_blocks(const auto& inputs, const auto& attributes, const
                            .quant_max = static_cast<int32_t>(range->max)},
       .affine_walk = known.walk,
   };
-  return make_call(fields,
-                   {.input = input.tensor, .scale = inputs.scale, .zero_point = inputs.zero_point, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 // ---- choosing parameters --------------------------------------------------------------------------------------------
@@ -261,11 +259,11 @@ Expected<Call> infer(const DynamicQuantizeImageInputs<Described>& inputs) {
       .plane = u32(plane.value),
       .channels = u32(input.shape[1]),
   };
-  return make_call(fields, {.input = input,
-                            .output = TensorDesc{DType::i8, input.shape, Storage::buffer, Layout::packed_4c},
-                            .scale = TensorDesc{DType::f32, {1}},
-                            .zero_point = TensorDesc{DType::i32, {1}},
-                            .channel_sums = channel_sums});
+  return make_call(fields, inputs,
+                   {.output = TensorDesc{DType::i8, input.shape, Storage::buffer, Layout::packed_4c},
+                    .scale = TensorDesc{DType::f32, {1}},
+                    .zero_point = TensorDesc{DType::i32, {1}},
+                    .channel_sums = channel_sums});
 }
 
 }  // namespace generated::operators

@@ -81,7 +81,7 @@ Expected<Call> infer(const RotaryEmbeddingInputs<Described>& inputs, const Rotar
       .interleaved = attributes.interleaved ? 1u : 0u,
       .heads_first = attributes.heads_first ? 1u : 0u,
   };
-  return make_call(fields, {.input = input, .cos = cos, .sin = sin, .positions = inputs.positions, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 // ---- rotated rows in a cache ----------------------------------------------------------------------------------------
@@ -201,18 +201,11 @@ Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const Rota
   const rotary_cache_write::Problem fields{
       .rotary_cache = sizes_of(inputs, *heads, capacity, pairs.query_pairs == 0 && pairs.key_pairs == 0),
       .rotary_pairs = pairs};
-  return make_call(fields, {.query = query,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .key_cache = key_cache,
-                            .value_cache = inputs.value_cache,
-                            .cos = inputs.cos,
-                            .sin = inputs.sin,
-                            .last = inputs.last,
-                            .rotated = rotated_by(query, *heads),
-                            .keys = TensorDesc{key_cache.dtype, key_cache.shape},
-                            .values = TensorDesc{key_cache.dtype, key_cache.shape},
-                            .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+  return make_call(fields, inputs,
+                   {.rotated = rotated_by(query, *heads),
+                    .keys = TensorDesc{key_cache.dtype, key_cache.shape},
+                    .values = TensorDesc{key_cache.dtype, key_cache.shape},
+                    .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
 }
 
 Expected<Call> infer(const RotaryCacheWritePagedInputs<Described>& inputs,
@@ -228,19 +221,11 @@ Expected<Call> infer(const RotaryCacheWritePagedInputs<Described>& inputs,
       .rotary_cache = sizes_of(inputs, *heads, *capacity, pairs.query_pairs == 0 && pairs.key_pairs == 0),
       .rotary_pairs = pairs,
       .block_table = block_table_of(block_count, block_size, blocks)};
-  return make_call(fields, {.query = query,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .key_cache = key_cache,
-                            .value_cache = inputs.value_cache,
-                            .cos = inputs.cos,
-                            .sin = inputs.sin,
-                            .blocks = blocks,
-                            .last = inputs.last,
-                            .rotated = rotated_by(query, *heads),
-                            .keys = TensorDesc{key_cache.dtype, key_cache.shape},
-                            .values = TensorDesc{key_cache.dtype, key_cache.shape},
-                            .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+  return make_call(fields, inputs,
+                   {.rotated = rotated_by(query, *heads),
+                    .keys = TensorDesc{key_cache.dtype, key_cache.shape},
+                    .values = TensorDesc{key_cache.dtype, key_cache.shape},
+                    .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
 }
 
 Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
@@ -253,20 +238,12 @@ Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
   const rotary_cache_write_q8rs::Problem fields{
       .rotary_cache = sizes_of(inputs, *heads, capacity, lines.query_lines == 0 && lines.lines == 0),
       .rotary_lines = lines};
-  return make_call(fields, {.query = query,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .key_cache = key_cache,
-                            .value_cache = inputs.value_cache,
-                            .scale_cache = inputs.scale_cache,
-                            .cos = inputs.cos,
-                            .sin = inputs.sin,
-                            .last = inputs.last,
-                            .rotated = rotated_by(query, *heads),
-                            .keys = TensorDesc{DType::i8, key_cache.shape},
-                            .values = TensorDesc{DType::i8, key_cache.shape},
-                            .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
-                            .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+  return make_call(fields, inputs,
+                   {.rotated = rotated_by(query, *heads),
+                    .keys = TensorDesc{DType::i8, key_cache.shape},
+                    .values = TensorDesc{DType::i8, key_cache.shape},
+                    .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
+                    .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
 }
 
 Expected<Call> infer(const RotaryCacheWritePagedQ8rsInputs<Described>& inputs,
@@ -282,21 +259,12 @@ Expected<Call> infer(const RotaryCacheWritePagedQ8rsInputs<Described>& inputs,
       .rotary_cache = sizes_of(inputs, *heads, *capacity, lines.query_lines == 0 && lines.lines == 0),
       .rotary_lines = lines,
       .block_table = block_table_of(block_count, block_size, blocks)};
-  return make_call(fields, {.query = query,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .key_cache = key_cache,
-                            .value_cache = inputs.value_cache,
-                            .scale_cache = inputs.scale_cache,
-                            .cos = inputs.cos,
-                            .sin = inputs.sin,
-                            .blocks = blocks,
-                            .last = inputs.last,
-                            .rotated = rotated_by(query, *heads),
-                            .keys = TensorDesc{DType::i8, key_cache.shape},
-                            .values = TensorDesc{DType::i8, key_cache.shape},
-                            .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
-                            .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+  return make_call(fields, inputs,
+                   {.rotated = rotated_by(query, *heads),
+                    .keys = TensorDesc{DType::i8, key_cache.shape},
+                    .values = TensorDesc{DType::i8, key_cache.shape},
+                    .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
+                    .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
 }
 
 // ---- attention ------------------------------------------------------------------------------------------------------
@@ -424,12 +392,7 @@ Expected<Call> infer(const AttentionInputs<Described>& inputs, const AttentionAt
   if (Done same = check_keys(inputs); !same) return same.error();
   const auto of = layer_of(inputs, attributes);
   if (!of) return of.error();
-  return make_call(attention::Problem{.attention_layer = of->layer}, {.query = inputs.query,
-                                                                      .key = inputs.key,
-                                                                      .value = inputs.value,
-                                                                      .mask = inputs.mask,
-                                                                      .key_lengths = inputs.key_lengths,
-                                                                      .output = of->output});
+  return make_call(attention::Problem{.attention_layer = of->layer}, inputs, {.output = of->output});
 }
 
 Expected<Call> infer(const AttentionPagedInputs<Described>& inputs, const AttentionPagedAttributes& attributes) {
@@ -437,25 +400,13 @@ Expected<Call> infer(const AttentionPagedInputs<Described>& inputs, const Attent
   const auto of = paged_layer_of(inputs, attributes);
   if (!of) return of.error();
   const attention_paged::Problem fields{.attention_layer = of->layer, .block_table = of->blocks};
-  return make_call(fields, {.query = inputs.query,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .blocks = inputs.blocks,
-                            .mask = inputs.mask,
-                            .key_lengths = inputs.key_lengths,
-                            .output = of->output});
+  return make_call(fields, inputs, {.output = of->output});
 }
 
 Expected<Call> infer(const AttentionQ8rsInputs<Described>& inputs, const AttentionQ8rsAttributes& attributes) {
   const auto of = layer_of(inputs, attributes);
   if (!of) return of.error();
-  return make_call(attention_q8rs::Problem{.attention_layer = of->layer}, {.query = inputs.query,
-                                                                           .key = inputs.key,
-                                                                           .value = inputs.value,
-                                                                           .scales = inputs.scales,
-                                                                           .mask = inputs.mask,
-                                                                           .key_lengths = inputs.key_lengths,
-                                                                           .output = of->output});
+  return make_call(attention_q8rs::Problem{.attention_layer = of->layer}, inputs, {.output = of->output});
 }
 
 Expected<Call> infer(const AttentionPagedQ8rsInputs<Described>& inputs,
@@ -463,14 +414,7 @@ Expected<Call> infer(const AttentionPagedQ8rsInputs<Described>& inputs,
   const auto of = paged_layer_of(inputs, attributes);
   if (!of) return of.error();
   const attention_paged_q8rs::Problem fields{.attention_layer = of->layer, .block_table = of->blocks};
-  return make_call(fields, {.query = inputs.query,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .scales = inputs.scales,
-                            .blocks = inputs.blocks,
-                            .mask = inputs.mask,
-                            .key_lengths = inputs.key_lengths,
-                            .output = of->output});
+  return make_call(fields, inputs, {.output = of->output});
 }
 
 }  // namespace qgen::generated::operators

@@ -95,15 +95,7 @@ template <typename Inputs, typename Attributes>
 Expected<Call> product_call(const Inputs& inputs, const Attributes& attributes) {
   const auto product = product_of(inputs, attributes);
   if (!product) return product.error();
-  return make_call(problem_of(*product), {.input = inputs.input,
-                                          .input_scale = inputs.input_scale,
-                                          .input_zero_point = inputs.input_zero_point,
-                                          .other = inputs.other,
-                                          .other_scale = inputs.other_scale,
-                                          .other_zero_point = inputs.other_zero_point,
-                                          .output = product->checked.output,
-                                          .output_scale = inputs.output_scale,
-                                          .output_zero_point = inputs.output_zero_point});
+  return make_call(problem_of(*product), inputs, {.output = product->checked.output});
 }
 
 // Integer sums over K require one scale along K.

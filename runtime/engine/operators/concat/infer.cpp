@@ -172,11 +172,7 @@ Expected<Call> infer(const ConcatInputs<Described>& inputs, const ConcatAttribut
       .dividers = divider_words(rows.all),
       .is_quads = std::ranges::all_of(rows.lengths, [](uint32_t length) { return length % 4 == 0; }) ? 1u : 0u,
   };
-  return make_call(fields, {.input_1 = inputs.input_1,
-                            .input_2 = inputs.input_2,
-                            .input_3 = inputs.input_3,
-                            .input_4 = inputs.input_4,
-                            .output = made->output});
+  return make_call(fields, inputs, {.output = made->output});
 }
 
 Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcatAttributes& attributes,
@@ -227,11 +223,7 @@ Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcat
       .output_zero_point = to.zero_point,
       .padding = padding_word(to.zero_point),
   };
-  return make_call(fields, {.input_1 = inputs.input_1,
-                            .input_2 = inputs.input_2,
-                            .input_3 = inputs.input_3,
-                            .input_4 = inputs.input_4,
-                            .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 }  // namespace qgen::generated::operators

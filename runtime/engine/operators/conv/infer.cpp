@@ -246,14 +246,8 @@ Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Att
       .is_pointwise = rows.are_pointwise ? 1u : 0u,
       .input_is_vectors = rows.are_input_vectors ? 1u : 0u,
   };
-  Call call = make_call(fields, {.input = input,
-                                 .weight = weight,
-                                 .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
-                                 .weight_scales = inputs.weight_scales,
-                                 .bias = inputs.bias,
-                                 .output = output,
-                                 .table = inputs.table,
-                                 .residual = inputs.residual});
+  Call call = make_call(fields, with_weight(inputs, weight),
+                        {.weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)}, .output = output});
   call.row_sum_run = run;
   return call;
 }
@@ -371,12 +365,8 @@ namespace {
 // Of integers in int8, with real outputs.
 template <typename Fields, typename Inputs>
 Call real_output_call(const Fields& fields, const Inputs& inputs, const Convolution& conv, const TensorDesc& output) {
-  Call call = make_call(fields, {.input = inputs.input,
-                                 .weight = inputs.weight,
-                                 .weight_sums = TensorDesc{DType::i32, {conv.channels.outputs}},
-                                 .weight_scales = inputs.weight_scales,
-                                 .bias = inputs.bias,
-                                 .output = output});
+  Call call =
+      make_call(fields, inputs, {.weight_sums = TensorDesc{DType::i32, {conv.channels.outputs}}, .output = output});
   call.row_sum_run = depth_of(conv).value;
   return call;
 }
@@ -488,16 +478,8 @@ Expected<Call> infer(const Dq8taConv2dInputs<Described>& inputs, const Dq8taConv
       .has_bias = inputs.bias ? 1u : 0u,
       .has_weight_zero_points = inputs.weight_zero_points ? 1u : 0u,
   };
-  Call call = make_call(fields, {.input = input,
-                                 .scale = inputs.scale,
-                                 .zero_point = inputs.zero_point,
-                                 .weight = weight,
-                                 .weight_sums = TensorDesc{DType::i32, tap_sums_shape(weight, conv)},
-                                 .weight_scales = inputs.weight_scales,
-                                 .weight_zero_points = inputs.weight_zero_points,
-                                 .channel_sums = inputs.channel_sums,
-                                 .bias = inputs.bias,
-                                 .output = output});
+  Call call = make_call(fields, inputs,
+                        {.weight_sums = TensorDesc{DType::i32, tap_sums_shape(weight, conv)}, .output = output});
   call.row_sum_run = std::max<int64_t>(conv.channels.of_a_group, 1);
   return call;
 }
@@ -565,16 +547,8 @@ Expected<Call> infer(const Conv2dDq8taQ8cswInputs<Described>& inputs, const Conv
       .has_bias = inputs.bias ? 1u : 0u,
       .has_weight_zero_points = inputs.weight_zero_points ? 1u : 0u,
   };
-  Call call = make_call(fields, {.input = inputs.input,
-                                 .input_2 = inputs.input_2,
-                                 .input_3 = inputs.input_3,
-                                 .input_4 = inputs.input_4,
-                                 .weight = weight,
-                                 .weight_sums = TensorDesc{DType::i32, tap_sums_shape(weight, conv)},
-                                 .weight_scales = inputs.weight_scales,
-                                 .weight_zero_points = inputs.weight_zero_points,
-                                 .bias = inputs.bias,
-                                 .output = output});
+  Call call = make_call(fields, inputs,
+                        {.weight_sums = TensorDesc{DType::i32, tap_sums_shape(weight, conv)}, .output = output});
   call.row_sum_run = std::max<int64_t>(conv.channels.of_a_group, 1);
   return call;
 }
@@ -610,9 +584,7 @@ Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8c
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };
-  return make_call(
-      fields,
-      {.input = input, .weight = *form, .weight_scales = inputs.weight_scales, .bias = inputs.bias, .output = output});
+  return make_call(fields, with_weight(inputs, *form), {.output = output});
 }
 
 // ---- with a weight of reals -----------------------------------------------------------------------------------------
@@ -678,7 +650,7 @@ Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttribut
       .window = window_fields(window, input, output),
       .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
   };
-  return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv2dTransposedAttributes& attributes) {
@@ -706,7 +678,7 @@ Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv
       .conv_walk = walk_fields(*output, phases, walked),
       .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
   };
-  return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = *output});
+  return make_call(fields, inputs, {.output = *output});
 }
 
 }  // namespace qgen::generated::operators

@@ -58,7 +58,7 @@ Expected<Call> by_table(const ByteTable& table, const Inputs& inputs, const Attr
       .padding = padding_word(static_cast<int32_t>(attributes.output_zero_point)),
       .table = in_words(table),
   };
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 template <typename Function, typename Inputs, typename Attributes, typename Representations>
@@ -178,7 +178,7 @@ Expected<Call> binary(const Binary& op, const Inputs& inputs, const Representati
       .high = static_cast<float>(bounds.high - op.output.zero_point),
       .padding = padding_word(op.output.zero_point),
   };
-  return make_call(fields, {.input = input, .other = other, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 // ---- of none: they only move ----------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ Expected<Call> infer(const Q8taPixelShuffleInputs<Described>& inputs, const Q8ta
       .padding = padding_word(of_output(attributes).zero_point),
       .table = in_words(byte_table([](double x) { return x; }, of_input(attributes), of_output(attributes))),
   };
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 }  // namespace qgen::generated::operators

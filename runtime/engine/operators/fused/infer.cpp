@@ -56,12 +56,7 @@ Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attri
       .fused_input = blocks_fields<fields::FusedInput>(dimensions, 0),
       .fused_output = blocks_fields<fields::FusedOutput>(dimensions, 2),
   };
-  return make_call(fields, {.input = inputs.input,
-                            .input_scale = inputs.input_scale,
-                            .input_zero_point = inputs.input_zero_point,
-                            .output = given->output,
-                            .output_scale = inputs.output_scale,
-                            .output_zero_point = inputs.output_zero_point});
+  return make_call(fields, inputs, {.output = given->output});
 }
 
 template <typename Inputs, typename Attributes>
@@ -90,15 +85,7 @@ Expected<Call> binary(FusedOperation operation, const Inputs& inputs, const Attr
       .other_parameter_strides = of_operand<kMaxRank>(dimensions, 1, &FusedSide::parameter_stride),
       .fused_output = blocks_fields<fields::FusedOutput>(dimensions, 2),
   };
-  return make_call(fields, {.input = inputs.input,
-                            .input_scale = inputs.input_scale,
-                            .input_zero_point = inputs.input_zero_point,
-                            .other = inputs.other,
-                            .other_scale = inputs.other_scale,
-                            .other_zero_point = inputs.other_zero_point,
-                            .output = given->output,
-                            .output_scale = inputs.output_scale,
-                            .output_zero_point = inputs.output_zero_point});
+  return make_call(fields, inputs, {.output = given->output});
 }
 
 }  // namespace

@@ -33,12 +33,9 @@ TensorDesc weight_sums_of(const TensorDesc& weight) { return {DType::i32, {weigh
 // Of a layer with floating-point outputs.
 Call real_output_call(const auto& fields, const auto& inputs, DType output_dtype) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
-  return make_call(fields, {.input = input,
-                            .weight = weight,
-                            .weight_sums = weight_sums_of(weight),
-                            .weight_scales = inputs.weight_scales,
-                            .bias = inputs.bias,
-                            .output = TensorDesc{output_dtype, with_last_side(input.shape, weight.shape[0])}});
+  return make_call(fields, inputs,
+                   {.weight_sums = weight_sums_of(weight),
+                    .output = TensorDesc{output_dtype, with_last_side(input.shape, weight.shape[0])}});
 }
 
 }  // namespace
@@ -63,14 +60,7 @@ Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinear
       .int8_layer = {.matrix_rows = matrix_rows(input.shape)},
       .int8_epilogue = *epilogue,
   };
-  return make_call(fields, {.input = input,
-                            .weight = inputs.weight,
-                            .weight_sums = weight_sums_of(inputs.weight),
-                            .weight_scales = inputs.weight_scales,
-                            .bias = inputs.bias,
-                            .output = output,
-                            .table = inputs.table,
-                            .residual = inputs.residual});
+  return make_call(fields, inputs, {.weight_sums = weight_sums_of(inputs.weight), .output = output});
 }
 
 // The epilogue is in floating point.

@@ -76,7 +76,7 @@ Expected<Call> infer(const MatmulInputs<Described>& inputs, const MatmulAttribut
                          .input_batch_strides = of_operand<kBatchRank>(product.batch, 0, &FusedSide::stride),
                          .other_batch_strides = of_operand<kBatchRank>(product.batch, 1, &FusedSide::stride)},
   };
-  return make_call(fields, {.input = inputs.input, .other = inputs.other, .bias = inputs.bias, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 }  // namespace qgen::generated::operators

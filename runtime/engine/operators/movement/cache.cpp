@@ -80,14 +80,10 @@ Expected<Call> infer(const CacheWriteInputs<Described>& inputs, const CacheWrite
   const int64_t batches = key_cache.shape[0], capacity = key_cache.shape[2];
   if (Done fits = check_rows(inputs.key->shape[1], capacity); !fits) return fits.error();
   const cache_write::Problem fields{.cache_elements = elements_of(inputs, attributes, capacity, batches * capacity)};
-  return make_call(fields, {.key_cache = key_cache,
-                            .value_cache = value_cache,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .last = inputs.last,
-                            .keys = TensorDesc{key_cache.dtype, key_cache.shape},
-                            .values = TensorDesc{value_cache.dtype, value_cache.shape},
-                            .lengths = TensorDesc{DType::i32, {batches}}});
+  return make_call(fields, inputs,
+                   {.keys = TensorDesc{key_cache.dtype, key_cache.shape},
+                    .values = TensorDesc{value_cache.dtype, value_cache.shape},
+                    .lengths = TensorDesc{DType::i32, {batches}}});
 }
 
 Expected<Call> infer(const CacheWritePagedInputs<Described>& inputs, const CacheWritePagedAttributes& attributes) {
@@ -100,15 +96,10 @@ Expected<Call> infer(const CacheWritePagedInputs<Described>& inputs, const Cache
   const cache_write_paged::Problem fields{
       .cache_elements = elements_of(inputs, attributes, *capacity, block_count * block_size),
       .block_table = block_table_of(block_count, block_size, inputs.blocks)};
-  return make_call(fields, {.key_cache = key_cache,
-                            .value_cache = value_cache,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .blocks = inputs.blocks,
-                            .last = inputs.last,
-                            .keys = TensorDesc{key_cache.dtype, key_cache.shape},
-                            .values = TensorDesc{value_cache.dtype, value_cache.shape},
-                            .lengths = TensorDesc{DType::i32, {inputs.key->shape[0]}}});
+  return make_call(fields, inputs,
+                   {.keys = TensorDesc{key_cache.dtype, key_cache.shape},
+                    .values = TensorDesc{value_cache.dtype, value_cache.shape},
+                    .lengths = TensorDesc{DType::i32, {inputs.key->shape[0]}}});
 }
 
 Expected<Call> infer(const CacheWriteQ8rsInputs<Described>& inputs, const CacheWriteQ8rsAttributes& attributes) {
@@ -117,16 +108,11 @@ Expected<Call> infer(const CacheWriteQ8rsInputs<Described>& inputs, const CacheW
   const int64_t batches = key_cache.shape[0], capacity = key_cache.shape[2];
   if (Done fits = check_rows(inputs.key->shape[1], capacity); !fits) return fits.error();
   const cache_write_q8rs::Problem fields{.cache_lines = lines_of(inputs, attributes, capacity, batches * capacity)};
-  return make_call(fields, {.key_cache = key_cache,
-                            .value_cache = value_cache,
-                            .scale_cache = inputs.scale_cache,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .last = inputs.last,
-                            .keys = TensorDesc{DType::i8, key_cache.shape},
-                            .values = TensorDesc{DType::i8, value_cache.shape},
-                            .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
-                            .lengths = TensorDesc{DType::i32, {batches}}});
+  return make_call(fields, inputs,
+                   {.keys = TensorDesc{DType::i8, key_cache.shape},
+                    .values = TensorDesc{DType::i8, value_cache.shape},
+                    .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
+                    .lengths = TensorDesc{DType::i32, {batches}}});
 }
 
 Expected<Call> infer(const CacheWritePagedQ8rsInputs<Described>& inputs,
@@ -140,17 +126,11 @@ Expected<Call> infer(const CacheWritePagedQ8rsInputs<Described>& inputs,
   const cache_write_paged_q8rs::Problem fields{
       .cache_lines = lines_of(inputs, attributes, *capacity, block_count * block_size),
       .block_table = block_table_of(block_count, block_size, inputs.blocks)};
-  return make_call(fields, {.key_cache = key_cache,
-                            .value_cache = value_cache,
-                            .scale_cache = inputs.scale_cache,
-                            .key = inputs.key,
-                            .value = inputs.value,
-                            .blocks = inputs.blocks,
-                            .last = inputs.last,
-                            .keys = TensorDesc{DType::i8, key_cache.shape},
-                            .values = TensorDesc{DType::i8, value_cache.shape},
-                            .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
-                            .lengths = TensorDesc{DType::i32, {inputs.key->shape[0]}}});
+  return make_call(fields, inputs,
+                   {.keys = TensorDesc{DType::i8, key_cache.shape},
+                    .values = TensorDesc{DType::i8, value_cache.shape},
+                    .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
+                    .lengths = TensorDesc{DType::i32, {inputs.key->shape[0]}}});
 }
 
 }  // namespace qgen::generated::operators

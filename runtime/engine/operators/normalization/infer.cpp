@@ -49,13 +49,7 @@ Expected<Call> skip_norm_call(const auto& inputs, const auto& attributes, bool i
       .has_bias = inputs.bias ? 1u : 0u,
       .is_centred = is_centred ? 1u : 0u,
   };
-  return make_call(fields, {.input = input,
-                            .skip = inputs.skip,
-                            .sum_bias = inputs.sum_bias,
-                            .weight = inputs.weight,
-                            .bias = inputs.bias,
-                            .output = output,
-                            .sum = output});
+  return make_call(fields, inputs, {.output = output, .sum = output});
 }
 
 }  // namespace
@@ -65,7 +59,7 @@ Expected<Call> infer(const SoftmaxInputs<Described>& inputs) {
   const TensorDesc output{input.dtype, input.shape};
   const Rows rows(input.shape);
   const softmax::Problem fields{.rows_by_workgroups = rows.fields};
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 Expected<Call> infer(const LayerNormInputs<Described>& inputs, const LayerNormAttributes& attributes) {
@@ -82,7 +76,7 @@ Expected<Call> infer(const LayerNormInputs<Described>& inputs, const LayerNormAt
       .has_weight = inputs.weight ? 1u : 0u,
       .has_bias = inputs.bias ? 1u : 0u,
   };
-  return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 Expected<Call> infer(const RmsNormInputs<Described>& inputs, const RmsNormAttributes& attributes) {
@@ -96,7 +90,7 @@ Expected<Call> infer(const RmsNormInputs<Described>& inputs, const RmsNormAttrib
       .inverse_columns = rows.inverse_columns,
       .has_weight = inputs.weight ? 1u : 0u,
   };
-  return make_call(fields, {.input = input, .weight = inputs.weight, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 Expected<Call> infer(const SkipRmsNormInputs<Described>& inputs, const SkipRmsNormAttributes& attributes) {

@@ -135,7 +135,7 @@ Expected<Call> infer(const Q8taCloneInputs<Described>& inputs, const Q8taCloneRe
       .boxes = boxes_fields(walk),
       .walk_of_tiles_or_blocks = {input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0},
   };
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 // The integers of quantize_affine with one scale and zero point. A view's dimensions before its last three must run on
@@ -154,7 +154,7 @@ Expected<Call> infer(const Q8taQuantizeInputs<Described>& inputs, const Q8taQuan
       .zero_point = params.zero_point,
       .padding = padding_word(params.zero_point),
   };
-  return make_call(fields, {.input = input.tensor, .output = to->output});
+  return make_call(fields, inputs, {.output = to->output});
 }
 
 // The same of quantize_linear.
@@ -173,7 +173,7 @@ Expected<Call> infer(const Q8taQuantizeLinearInputs<Described>& inputs, const Q8
       .zero_point = params.zero_point,
       .padding = padding_word(params.zero_point),
   };
-  return make_call(fields, {.input = input.tensor, .output = to->output});
+  return make_call(fields, inputs, {.output = to->output});
 }
 
 // The bits of dequantize_affine with one scale and zero point.
@@ -197,7 +197,7 @@ Expected<Call> infer(const Q8taDequantizeInputs<Described>& inputs, const Q8taDe
       .scale = params.scale,
       .zero_point = params.zero_point,
   };
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 }  // namespace qgen::generated::operators

@@ -263,7 +263,7 @@ Expected<Call> infer(const SiluMulInputs<Described>& inputs) {
       .columns = count == 0 ? 1 : u32(shape.back()),  // a side may be past 32 bits
       .numel = u32(count),
   };
-  return make_call(fields, {.input = input, .output = TensorDesc{input.dtype, shape}});
+  return make_call(fields, inputs, {.output = TensorDesc{input.dtype, shape}});
 }
 
 }  // namespace qgen::generated::operators

@@ -91,7 +91,7 @@ Expected<Call> infer(const ReduceInputs<Described>& inputs, const ReduceAttribut
       .reduced_dividers = dividers_of(reduced_sides),
       .reduced_strides = numbers_of(reduced_sides, &Side::stride),
   };
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 Expected<Call> infer(const SampleInputs<Described>& inputs) {
@@ -100,12 +100,7 @@ Expected<Call> infer(const SampleInputs<Described>& inputs) {
   if (columns == 0 && rows > 0)
     return refused(fmt::format("logits is {}, and its rows must have elements", to_text(logits.shape)));
   const sample::Problem fields{.rows = u32(rows), .columns = rows == 0 ? 1 : u32(columns)};
-  return make_call(fields, {.logits = logits,
-                            .top_k = inputs.top_k,
-                            .temperature = inputs.temperature,
-                            .seed = inputs.seed,
-                            .draws = inputs.draws,
-                            .output = TensorDesc{DType::i32, {rows}}});
+  return make_call(fields, inputs, {.output = TensorDesc{DType::i32, {rows}}});
 }
 
 }  // namespace qgen::generated::operators

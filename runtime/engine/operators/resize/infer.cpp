@@ -100,7 +100,7 @@ Expected<Call> infer(const Resize2dInputs<Described>& inputs, const Resize2dAttr
                                       1.0f / static_cast<float>(sources[1].denominator)},
       .resize_axes = axes_fields(input, *resize),
   };
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 Expected<Call> infer(const Q8taResize2dInputs<Described>& inputs, const Q8taResize2dAttributes& attributes,
@@ -127,7 +127,7 @@ Expected<Call> infer(const Q8taResize2dInputs<Described>& inputs, const Q8taResi
       .dividers = joined(walk.dividers, divider_words(sources[0].denominator, sources[1].denominator)),
       .resize_axes = axes_fields(input, *resize),
   };
-  return make_call(fields, {.input = input, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 }  // namespace qgen::generated::operators

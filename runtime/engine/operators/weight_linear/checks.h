@@ -26,4 +26,11 @@ Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weigh
 // The weight in the form that kernels of its kind read.
 Expected<TensorDesc> checked_form(const WeightKind& kind, const TensorDesc& weight);
 
+// An operator's inputs, with the weight as kernels read it.
+template <typename Inputs>
+Inputs with_weight(Inputs inputs, const TensorDesc& weight) {
+  inputs.weight = weight;
+  return inputs;
+}
+
 }  // namespace qgen

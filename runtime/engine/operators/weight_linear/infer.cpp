@@ -59,12 +59,8 @@ Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::op
       .weight_bits = kind.bits,
       .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = activation},
   };
-  return make_call(fields,
-                   {.input = inputs.input,
-                    .weight = known->form,
-                    .weight_scales = inputs.weight_scales,
-                    .bias = inputs.bias,
-                    .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
+  return make_call(fields, with_weight(inputs, known->form),
+                   {.output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
 }
 
 // ---- the input is a normalized sum ----------------------------------------------------------------------------------
@@ -88,14 +84,9 @@ Expected<Call> normalized(const Inputs& inputs, const Attributes& attributes, in
                            .has_bias = inputs.bias ? 1u : 0u,
                            .activation = attributes.activation},
   };
-  return make_call(fields, {.hidden = hidden,
-                            .weight = known->form,
-                            .weight_scales = inputs.weight_scales,
-                            .skip = inputs.skip,
-                            .norm_weight = inputs.norm_weight,
-                            .bias = inputs.bias,
-                            .output = TensorDesc{hidden.dtype, with_last_side(hidden.shape, columns)},
-                            .sum = TensorDesc{hidden.dtype, hidden.shape}});
+  return make_call(fields, with_weight(inputs, known->form),
+                   {.output = TensorDesc{hidden.dtype, with_last_side(hidden.shape, columns)},
+                    .sum = TensorDesc{hidden.dtype, hidden.shape}});
 }
 
 // ---- each row of the input becomes integers, when its range is known ------------------------------------------------
@@ -126,13 +117,10 @@ Expected<Call> dynamic(const WeightKind& kind, const Inputs& inputs, const Attri
       .qparams = qparams_fields(attributes.activation_mapping, {attributes.quant_min, attributes.quant_max},
                                 least_scale(inputs.input->dtype)),
   };
-  Call call = make_call(
-      fields, {.input = inputs.input,
-               .weight = known->form,
-               .weight_scales = inputs.weight_scales,
-               .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
-               .bias = inputs.bias,
-               .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
+  Call call =
+      make_call(fields, with_weight(inputs, known->form),
+                {.weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
+                 .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
   call.row_sum_run = run;
   return call;
 }
@@ -179,10 +167,8 @@ Expected<Call> infer(const LinearQ4gswBackwardInputs<Described>& inputs,
       .weight_groups = known->groups,
   };
   return make_call(
-      fields, {.d_output = inputs.d_output,
-               .weight = known->form,
-               .weight_scales = inputs.weight_scales,
-               .d_input = TensorDesc{inputs.d_output->dtype, with_last_side(inputs.d_output->shape, weight.shape[1])}});
+      fields, with_weight(inputs, known->form),
+      {.d_input = TensorDesc{inputs.d_output->dtype, with_last_side(inputs.d_output->shape, weight.shape[1])}});
 }
 
 // Rows of the weight, gathered by index. For an index that is negative or past the last, the row is NaN.
@@ -197,9 +183,7 @@ Expected<Call> infer(const EmbeddingQ4gswInputs<Described>& inputs, const Embedd
       .product = known->product,
       .weight_groups = known->groups,
   };
-  return make_call(
-      fields,
-      {.indices = inputs.indices, .weight = known->form, .weight_scales = inputs.weight_scales, .output = output});
+  return make_call(fields, with_weight(inputs, known->form), {.output = output});
 }
 
 }  // namespace qgen::generated::operators

@@ -54,8 +54,7 @@ Expected<Call> infer(const PackWeightInputs<Described>& inputs, const PackWeight
       .pair_n = form.pair_n,
       .pair_k = form.pair_k,
   };
-  return make_call(fields,
-                   {.source = inputs.source, .output = TensorDesc{DType::i8, shape, Storage::buffer, attributes.form}});
+  return make_call(fields, inputs, {.output = TensorDesc{DType::i8, shape, Storage::buffer, attributes.form}});
 }
 
 Expected<Call> infer(const QuantizeQ4gswInputs<Described>& inputs, const QuantizeQ4gswAttributes& attributes) {
@@ -86,7 +85,7 @@ Expected<Call> infer(const QuantizeQ4gswInputs<Described>& inputs, const Quantiz
       .pair_n = form.pair_n,
       .pair_k = form.pair_k,
   };
-  return make_call(fields, {.input = inputs.input, .weight_scales = inputs.weight_scales, .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 }  // namespace qgen::generated::operators
