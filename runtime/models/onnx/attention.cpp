@@ -236,24 +236,14 @@ Done Importer::attention(const Node& node) {
   return tell_attention(node, output, &heads[1], &heads[2]);
 }
 
-// Of com.microsoft: as many heads of keys as of queries.
-Done Importer::multi_head_attention(const Node& node) {
-  const auto given = arguments_of(node);
-  if (!given) return given.error();
-  const int64_t count = node.integer("num_heads", 0);
-  const Known *bias = at(*given, 3), *padding = at(*given, 4), *past_key = at(*given, 6), *past_value = at(*given, 7);
-  if (!at(*given, 0) || !at(*given, 1) || !at(*given, 2)) return unsupported("its query, key and value are packed");
-  if (is_used(order_, node, 3)) return unsupported("its output qk is used, and qgen does not compute it");
-  if (at(*given, 8) || at(*given, 9)) return unsupported("its past has a fixed size (past_sequence_length)");
-  if (!past_key != !past_value) return refused("it has one of past_key and past_value");
+Expected<std::vector<Known>> Importer::heads_of_layer(const Node& node, Arguments given, int64_t count) {
   std::vector<Known> heads;
-  std::vector<bool> are_first;
+  const Known* bias = at(given, 3);
   int64_t of_bias = 0;
   for (size_t i = 0; i < 3; ++i) {
-    auto known = computed(*(*given)[i]);
+    auto known = computed(*given[i]);
     if (!known) return known.error();
-    are_first.push_back(known->shape.size() == 4);
-    if (are_first.back() && i > 0 && !bias) {
+    if (known->shape.size() == 4 && i > 0 && !bias) {
       heads.push_back(*std::move(known));
       continue;
     }
@@ -272,25 +262,57 @@ Done Importer::multi_head_attention(const Node& node) {
     if (!known) return known.error();
     heads.push_back(*std::move(known));
   }
-  const bool is_causal = node.integer("unidirectional", 0) != 0;
-  const Number queries = heads[0].shape[1], keys = heads[1].shape[are_first[1] ? 2 : 1];
-  if (is_causal && past_key) {
-    if (Done same = check_new_keys(queries, keys); !same) return same;
-  }
-  // ONNX Runtime then masks from the first key on. Only the last of fewer queries than keys sees all keys there, which the
-  // operator's definition does not say.
+  return heads;
+}
+
+Expected<Known> Importer::mask_of_padding(const Node& node, const Known& padding) {
+  auto allowed = as_type(node, padding, ElementType::boolean);
+  if (allowed) allowed = seen_as(node, *allowed, {padding.shape[0], {1}, {1}, padding.shape[1]});
+  if (!allowed) return allowed;
+  return written(node, "Where",
+                 {*allowed, number(node.name + " zero", 0),
+                  number(node.name + " filter", node.real("mask_filter_value", -10000.0f))});
+}
+
+namespace {
+
+// A unidirectional layer without a past. ONNX Runtime masks it from the first key on. Only the last of fewer queries than
+// keys sees all keys there, which the operator's definition does not say.
+Done check_queries(Number queries, Number keys) {
   const bool is_known = !queries.is_symbol && !keys.is_symbol;
   const bool may_be_fewer = is_known ? queries.value < keys.value : !(queries == keys);
-  if (is_causal && !past_key && may_be_fewer)
-    return unsupported(fmt::format("it is unidirectional and has no past, and {} queries may not be fewer than {} keys",
-                                   to_text(queries), to_text(keys)),
-                       is_known ? "" : kHowToNumberSides);
-  const bool is_cached = past_key && is_state(node, 6, 1) && is_state(node, 7, 2) && are_first[1] == are_first[2];
+  if (!may_be_fewer) return std::monostate{};
+  return unsupported(fmt::format("it is unidirectional and has no past, and {} queries may not be fewer than {} keys",
+                                 to_text(queries), to_text(keys)),
+                     is_known ? "" : kHowToNumberSides);
+}
+
+}  // namespace
+
+// Of com.microsoft: as many heads of keys as of queries.
+Done Importer::multi_head_attention(const Node& node) {
+  const auto given = arguments_of(node);
+  if (!given) return given.error();
+  const Known *padding = at(*given, 4), *past_key = at(*given, 6), *past_value = at(*given, 7);
+  if (!at(*given, 0) || !at(*given, 1) || !at(*given, 2)) return unsupported("its query, key and value are packed");
+  if (is_used(order_, node, 3)) return unsupported("its output qk is used, and qgen does not compute it");
+  if (at(*given, 8) || at(*given, 9)) return unsupported("its past has a fixed size (past_sequence_length)");
+  if (!past_key != !past_value) return refused("it has one of past_key and past_value");
+  auto separate = heads_of_layer(node, *given, node.integer("num_heads", 0));
+  if (!separate) return separate.error();
+  std::vector<Known>& heads = *separate;
+  const std::array<bool, 2> are_first = {(*given)[1]->shape.size() == 4, (*given)[2]->shape.size() == 4};
+  const bool is_causal = node.integer("unidirectional", 0) != 0;
+  if (is_causal) {
+    const Number queries = heads[0].shape[1], keys = heads[1].shape[are_first[0] ? 2 : 1];
+    if (Done fits = past_key ? check_new_keys(queries, keys) : check_queries(queries, keys); !fits) return fits;
+  }
+  const bool is_cached = past_key && is_state(node, 6, 1) && is_state(node, 7, 2) && are_first[0] == are_first[1];
   const bool has_state =
-      past_key || is_used(order_, node, 1) || is_used(order_, node, 2) || are_first[1] != are_first[2];
+      past_key || is_used(order_, node, 1) || is_used(order_, node, 2) || are_first[0] != are_first[1];
   std::optional<Known> cached_lengths;
   if (has_state) {
-    auto joined = join_past(node, {past_key, past_value, is_cached}, {are_first[1], are_first[2]}, heads);
+    auto joined = join_past(node, {past_key, past_value, is_cached}, are_first, heads);
     if (!joined) return joined.error();
     cached_lengths = *std::move(joined);
   }
@@ -302,19 +324,14 @@ Done Importer::multi_head_attention(const Node& node) {
     if (padding->shape.size() != 2 || mask)
       return unsupported(fmt::format("its key_padding_mask is {}{}", to_text(padding->shape),
                                      mask ? ", and it has an attention_bias" : ""));
-    auto allowed = as_type(node, *padding, ElementType::boolean);
-    if (allowed) allowed = seen_as(node, *allowed, {padding->shape[0], {1}, {1}, padding->shape[1]});
-    if (allowed)
-      allowed = written(node, "Where",
-                        {*allowed, number(node.name + " zero", 0),
-                         number(node.name + " filter", node.real("mask_filter_value", -10000.0f))});
-    if (!allowed) return allowed.error();
-    mask = *std::move(allowed);
+    auto added = mask_of_padding(node, *padding);
+    if (!added) return added.error();
+    mask = *std::move(added);
   }
   if (mask) layer.mask = &*mask;
   if (is_causal) layer.causal = past_key ? "to_last" : "from_first";
   if (node.real("scale", 0) != 0) layer.scale = double{node.real("scale", 0)};
-  layer.is_keys_heads_first = has_state || are_first[1];
+  layer.is_keys_heads_first = has_state || are_first[0];
   auto output = attention_of(node, layer);
   if (output) output = joined_heads(node, *output);
   return tell_attention(node, output, &heads[1], &heads[2]);
@@ -344,6 +361,21 @@ Expected<std::vector<Known>> Importer::heads_of_group(const Node& node, Argument
   }
   return heads;
 }
+
+namespace {
+
+// Of batches with a past: `lengths`, where it is constant, has one for each.
+Done check_one_length(Number batches, const TensorPtr& lengths) {
+  bool is_one_length = batches == Number{1} || lengths;
+  for (int64_t i = 0; lengths && i < lengths->size(); ++i)
+    is_one_length = is_one_length && lengths->integer(i) == lengths->integer(0);
+  if (is_one_length) return std::monostate{};
+  return unsupported("its batches may have different lengths",
+                     "run one batch at a time, or give equal lengths as a constant: --constant of qgen-model. "
+                     "`qgen-model generate` keeps its past as a state, with different lengths");
+}
+
+}  // namespace
 
 // Of com.microsoft, causal always. Batches must have one length: the last position is the same for all.
 Done Importer::group_query_attention(const Node& node) {
@@ -402,14 +434,7 @@ Done Importer::group_query_attention(const Node& node) {
   }
   if (const auto joined = join_past(node, {past_key, past_value}, {false, false}, heads); !joined)
     return joined.error();
-  const TensorPtr lengths = tensor_at(*given, 5);
-  bool is_one_length = input->shape[0] == Number{1} || lengths;
-  for (int64_t i = 0; lengths && i < lengths->size(); ++i)
-    is_one_length = is_one_length && lengths->integer(i) == lengths->integer(0);
-  if (!is_one_length)
-    return unsupported("its batches may have different lengths",
-                       "run one batch at a time, or give equal lengths as a constant: --constant of qgen-model. "
-                       "`qgen-model generate` keeps its past as a state, with different lengths");
+  if (Done one = check_one_length(input->shape[0], tensor_at(*given, 5)); !one) return one;
   return attention_of_group(node, {.query = heads[0], .key = heads[1], .value = heads[2], .mask = bias});
 }
 

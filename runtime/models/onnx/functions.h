@@ -10,6 +10,7 @@
 //   integer_bounds(*clip->bounds, {0.05f, -128})             // -128 to -8
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -51,6 +52,10 @@ Expected<std::optional<Function>> function_of(const Node& node, std::span<const 
 // x * sigmoid(x), which models write with two nodes: join_functions.h.
 Function silu();
 
+// Whether it is one of these operators.
+inline bool is_one_of(std::string_view op, std::span<const std::string_view> names) {
+  return std::ranges::find(names, op) != names.end();
+}
 // Whether such nodes are functions of one value; with it, function_of() knows them.
 bool is_function(std::string_view op);
 // As one: of two bounds their common ones.

@@ -393,6 +393,11 @@ class Importer {
   };
   // An operator `attention`. The result has four dimensions, as the query.
   Expected<Known> attention_of(const Node& node, const Attention& layer);
+  // Of a MultiHeadAttention, query, key and value: [B, S, count, D], with the bias added; or [B, count, S, D], as a key or
+  // a value without a bias may be.
+  Expected<std::vector<Known>> heads_of_layer(const Node& node, Arguments given, int64_t count);
+  // Of its key_padding_mask [B, T]: what is added to the scores.
+  Expected<Known> mask_of_padding(const Node& node, const Known& padding);
   // Of a GroupQueryAttention: query, key and value [B, S, counts[i], width]; without a key, all three are in the query.
   Expected<std::vector<Known>> heads_of_group(const Node& node, Arguments given, const Known& query,
                                               const std::array<int64_t, 3>& counts, int64_t width);

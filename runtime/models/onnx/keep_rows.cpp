@@ -16,10 +16,6 @@
 namespace qgen::onnx {
 namespace {
 
-bool is_one_of(std::string_view op, std::span<const std::string_view> names) {
-  return std::ranges::find(names, op) != names.end();
-}
-
 constexpr std::string_view kProducts[] = {"MatMul", "MatMulInteger", "Gemm"};
 constexpr std::string_view kSums[] = {"Add", "Div", "Mul", "Sub"};
 constexpr std::string_view kNorms[] = {"LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"};

@@ -20,10 +20,6 @@ constexpr int64_t kMostReals = 1 << 18, kMostIntegers = 1 << 22;
 // Some value of that shape.
 Known data_of(const Dims& shape) { return {Real{}, shape}; }
 
-bool is_one_of(std::string_view op, std::span<const std::string_view> names) {
-  return std::ranges::find(names, op) != names.end();
-}
-
 // Whose result has the shape that the inputs broadcast to.
 constexpr std::string_view kBroadcasting[] = {
     "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod",

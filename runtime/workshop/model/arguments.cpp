@@ -170,6 +170,32 @@ void add_check_support(CLI::App& app, Arguments& arguments) {
   support->callback([&] { arguments.command = Command::check_support; });
 }
 
+void add_caches(CLI::App& generate, Arguments::Generation& generation) {
+  generate
+      .add_option("--cache", generation.cache,
+                  "the caches: of the model's type, int8, paged: of the model's type in blocks, or paged_int8: of "
+                  "int8 in blocks (model)")
+      ->transform(CLI::Transformer(std::map<std::string, graph::Cache>{{"model", graph::Cache::of_model},
+                                                                       {"int8", graph::Cache::int8},
+                                                                       {"paged", graph::Cache::paged},
+                                                                       {"paged_int8", graph::Cache::paged_int8}}))
+      ->transform(one_of_words({"model", "int8", "paged", "paged_int8"}))
+      ->option_text("TYPE");
+  add_number(generate, "--block-size", generation.blocks.size, {1, 1 << 24, "tokens"},
+             "with paged caches: the room of a block, a power of two (16)");
+  add_number(generate, "--blocks", generation.blocks.count, {0, 1 << 24, "blocks"},
+             "with paged caches: how many blocks the sequences share; 0: as many as the capacity needs (0)");
+}
+
+void add_sampling(CLI::App& generate, graph::Sampling& sampling) {
+  add_number(generate, "--top-k", sampling.top_k, {0, 1 << 24},
+             "draw one of the K most likely tokens; 0: of all; 1: the most likely one (1)");
+  add_number(generate, "--temperature", sampling.temperature, {1e-6, 1e6},
+             "with --top-k: logits are divided by it (1)");
+  add_number(generate, "--seed", sampling.seed, {0, std::numeric_limits<uint64_t>::max()},
+             "with --top-k: the seed of the random numbers (0)");
+}
+
 void add_generate(CLI::App& app, Arguments& arguments) {
   CLI::App* generate =
       app.add_subcommand("generate", "generate tokens with a language model, whose caches stay on the device");
@@ -188,29 +214,11 @@ void add_generate(CLI::App& app, Arguments& arguments) {
              "the most new tokens of each sequence (64)");
   add_number(*generate, "--capacity", generation.capacity, {1, 1 << 24, "tokens"},
              "the room of the caches for each sequence; else what the prompts and the new tokens need");
-  generate
-      ->add_option("--cache", generation.cache,
-                   "the caches: of the model's type, int8, paged: of the model's type in blocks, or paged_int8: of "
-                   "int8 in blocks (model)")
-      ->transform(CLI::Transformer(std::map<std::string, graph::Cache>{{"model", graph::Cache::of_model},
-                                                                       {"int8", graph::Cache::int8},
-                                                                       {"paged", graph::Cache::paged},
-                                                                       {"paged_int8", graph::Cache::paged_int8}}))
-      ->transform(one_of_words({"model", "int8", "paged", "paged_int8"}))
-      ->option_text("TYPE");
-  add_number(*generate, "--block-size", generation.blocks.size, {1, 1 << 24, "tokens"},
-             "with paged caches: the room of a block, a power of two (16)");
-  add_number(*generate, "--blocks", generation.blocks.count, {0, 1 << 24, "blocks"},
-             "with paged caches: how many blocks the sequences share; 0: as many as the capacity needs (0)");
+  add_caches(*generate, generation);
   generate->add_option("--end", generation.end_tokens, "a token that ends a sequence, or several: 1,2")
       ->allow_extra_args(false)
       ->option_text("TOKENS ...");
-  add_number(*generate, "--top-k", generation.sampling.top_k, {0, 1 << 24},
-             "draw one of the K most likely tokens; 0: of all; 1: the most likely one (1)");
-  add_number(*generate, "--temperature", generation.sampling.temperature, {1e-6, 1e6},
-             "with --top-k: logits are divided by it (1)");
-  add_number(*generate, "--seed", generation.sampling.seed, {0, std::numeric_limits<uint64_t>::max()},
-             "with --top-k: the seed of the random numbers (0)");
+  add_sampling(*generate, generation.sampling);
   add_number(*generate, "--prompt-rows", generation.prompt_rows, {0, 1 << 24, "tokens"},
              "how many tokens of a prompt run at once; 0: all (0)");
   generate
