@@ -155,7 +155,8 @@ class Merger {
     for (const Key& key : keys) {
       if (key.name == "use" || key.name == "recipes_use" || key.name == "all_recipes") continue;
       const YamlEntry* own = node.find(key.name);
-      const bool is_ours_alone = key.name == "attributes" && node.find("kernel");  // a kernel has none
+      const bool is_of_operators = key.name == "attributes" || key.name == "recipes";
+      const bool is_ours_alone = is_of_operators && node.find("kernel");  // a kernel has none
       std::vector<const YamlEntry*> parts;
       for (const auto& [fragment, part] : used) {
         const bool stands_elsewhere = key.form == Form::section && names(own, *fragment);

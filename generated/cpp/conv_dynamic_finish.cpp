@@ -38,10 +38,11 @@ constexpr FieldInfo kFields[] = {
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, window.stride), 2},
   {"padding", FieldInfo::Kind::u32, offsetof(Problem, window.padding), 2},
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, window.dilation), 2},
-  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"has_weight_zero_points", FieldInfo::Kind::u32, offsetof(Problem, has_weight_zero_points), 1}),
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, conv_dynamic.slices), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, conv_dynamic.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, conv_dynamic.has_bias), 1}),
+  table::data({"has_weight_zero_points", FieldInfo::Kind::u32, offsetof(Problem, conv_dynamic.has_weight_zero_points),
+      1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -138,7 +139,7 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return Real(device.launch_us)
       + Integer(problem.conv_sizes.pixels) * Integer(problem.conv_sizes.outputs)
-      * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      * (4 * Integer(problem.conv_dynamic.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
       + Real(60.0) * Integer(problem.conv_sizes.pixels) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
       / Real(device.f32_ops_per_us)
       + ceil_div(ceil_div(Integer(problem.conv_sizes.pixels), 4) * ceil_div(Integer(problem.conv_sizes.outputs), 4),

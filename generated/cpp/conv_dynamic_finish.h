@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "conv_dynamic_fields.h"
 #include "conv_sizes_fields.h"
 #include "qgen/kernels.h"
 #include "window_fields.h"
-#include "words.h"
 
 namespace qgen::generated::conv_dynamic_finish {
 
@@ -57,10 +57,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   fields::ConvSizes conv_sizes;
   fields::Window window;
-  Required<uint32_t> slices;
-  Required<words::Activation> activation;
-  Required<uint32_t> has_bias;
-  Required<uint32_t> has_weight_zero_points;
+  fields::ConvDynamic conv_dynamic;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

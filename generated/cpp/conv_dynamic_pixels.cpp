@@ -42,10 +42,11 @@ constexpr FieldInfo kFields[] = {
   {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, conv_walk.tap_reach), 2},
   table::data({"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.phase_taps), 1}),
   {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, conv_walk.pixel_quotients), 4},
-  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
-  table::data({"has_weight_zero_points", FieldInfo::Kind::u32, offsetof(Problem, has_weight_zero_points), 1}),
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, conv_dynamic.slices), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, conv_dynamic.activation), 1, words::kActivation},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, conv_dynamic.has_bias), 1}),
+  table::data({"has_weight_zero_points", FieldInfo::Kind::u32, offsetof(Problem, conv_dynamic.has_weight_zero_points),
+      1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -150,7 +151,7 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return Real(device.launch_us)
       + Integer(problem.conv_sizes.pixels) * Integer(problem.conv_sizes.outputs)
-      * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      * (4 * Integer(problem.conv_dynamic.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
       + (Real(20.0) * Integer(problem.conv_sizes.pixels) * ceil_div(Integer(problem.conv_sizes.outputs), 4)
       + Real(20.0) * Integer(problem.conv_sizes.pixels)) / Real(device.f32_ops_per_us)
       + ceil_div(Integer(problem.conv_sizes.pixels), Integer(specialization.workgroup))

@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "conv_dynamic_fields.h"
 #include "conv_sizes_fields.h"
 #include "conv_walk_fields.h"
 #include "qgen/kernels.h"
 #include "window_fields.h"
-#include "words.h"
 
 namespace qgen::generated::conv_dynamic_pixels {
 
@@ -59,10 +59,7 @@ struct Problem {
   fields::ConvSizes conv_sizes;
   fields::Window window;
   fields::ConvWalk conv_walk;
-  Required<uint32_t> slices;
-  Required<words::Activation> activation;
-  Required<uint32_t> has_bias;
-  Required<uint32_t> has_weight_zero_points;
+  fields::ConvDynamic conv_dynamic;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -135,10 +135,10 @@ void conv_dynamic_finish_problem(const SelectionScope& scope, void* step_problem
   auto& to = *static_cast<conv_dynamic_finish::Problem*>(step_problem);
   to.conv_sizes = problem.conv_sizes;
   to.window = problem.window;
-  table::set(to.slices, Integer(1));
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.has_weight_zero_points = problem.has_weight_zero_points;
+  table::set(to.conv_dynamic.slices, Integer(1));
+  to.conv_dynamic.activation = problem.activation;
+  to.conv_dynamic.has_bias = problem.has_bias;
+  to.conv_dynamic.has_weight_zero_points = problem.has_weight_zero_points;
 }
 
 constexpr StepInfo coopmat_steps[] = {
@@ -223,10 +223,10 @@ void coopmat_split_conv_dynamic_finish_problem(const SelectionScope& scope, void
   auto& to = *static_cast<conv_dynamic_finish::Problem*>(step_problem);
   to.conv_sizes = problem.conv_sizes;
   to.window = problem.window;
-  table::set(to.slices, matrix_slices);
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.has_weight_zero_points = problem.has_weight_zero_points;
+  table::set(to.conv_dynamic.slices, matrix_slices);
+  to.conv_dynamic.activation = problem.activation;
+  to.conv_dynamic.has_bias = problem.has_bias;
+  to.conv_dynamic.has_weight_zero_points = problem.has_weight_zero_points;
 }
 
 constexpr StepInfo coopmat_split_steps[] = {
@@ -278,10 +278,10 @@ void conv_dynamic_pixels_problem(const SelectionScope& scope, void* step_problem
   to.conv_sizes = problem.conv_sizes;
   to.window = problem.window;
   to.conv_walk = problem.conv_walk;
-  table::set(to.slices, Integer(1));
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.has_weight_zero_points = problem.has_weight_zero_points;
+  table::set(to.conv_dynamic.slices, Integer(1));
+  to.conv_dynamic.activation = problem.activation;
+  to.conv_dynamic.has_bias = problem.has_bias;
+  to.conv_dynamic.has_weight_zero_points = problem.has_weight_zero_points;
 }
 
 constexpr StepInfo direct_steps[] = {
@@ -406,10 +406,10 @@ void tile_split_conv_dynamic_finish_problem(const SelectionScope& scope, void* s
   auto& to = *static_cast<conv_dynamic_finish::Problem*>(step_problem);
   to.conv_sizes = problem.conv_sizes;
   to.window = problem.window;
-  table::set(to.slices, tile_slices);
-  to.activation = problem.activation;
-  to.has_bias = problem.has_bias;
-  to.has_weight_zero_points = problem.has_weight_zero_points;
+  table::set(to.conv_dynamic.slices, tile_slices);
+  to.conv_dynamic.activation = problem.activation;
+  to.conv_dynamic.has_bias = problem.has_bias;
+  to.conv_dynamic.has_weight_zero_points = problem.has_weight_zero_points;
 }
 
 constexpr StepInfo tile_split_steps[] = {

@@ -184,7 +184,7 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.product.m;
+  to.int8_kernel.matrix_rows = problem.product.m;
 }
 
 constexpr OperandSource dynamic_finish_operands[] = {

@@ -89,7 +89,7 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.int8_layer.matrix_rows, Integer(problem.product.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.product.m));
 }
 
 constexpr StepInfo coopmat_steps[] = {
@@ -153,7 +153,7 @@ void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* 
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.int8_layer.matrix_rows, Integer(problem.product.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.product.m));
 }
 
 constexpr OperandSource q8_linear_finish_operands[] = {
@@ -183,7 +183,7 @@ void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.int8_layer.matrix_rows, Integer(problem.product.m));
+  table::set(to.matrix_rows, Integer(problem.product.m));
   table::set(to.slices, matrix_slices);
 }
 
@@ -216,7 +216,7 @@ void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.int8_layer.matrix_rows, Integer(problem.product.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.product.m));
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -247,7 +247,7 @@ void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.int8_layer.matrix_rows, Integer(problem.product.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.product.m));
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -278,7 +278,7 @@ void q8_linear_skinny_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.int8_layer.matrix_rows, Integer(problem.product.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.product.m));
 }
 
 constexpr StepInfo skinny_steps[] = {
@@ -312,7 +312,7 @@ void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.int8_layer.matrix_rows, Integer(problem.product.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.product.m));
 }
 
 constexpr StepInfo tile_steps[] = {
@@ -374,7 +374,7 @@ void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_p
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.int8_layer.matrix_rows, Integer(problem.product.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.product.m));
 }
 
 void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
@@ -399,7 +399,7 @@ void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  table::set(to.int8_layer.matrix_rows, Integer(problem.product.m));
+  table::set(to.matrix_rows, Integer(problem.product.m));
   table::set(to.slices, tile_slices);
 }
 

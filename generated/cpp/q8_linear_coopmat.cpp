@@ -39,7 +39,7 @@ constexpr FieldInfo kFields[] = {
   table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
   table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
   table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_kernel.matrix_rows), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -283,8 +283,8 @@ void constants(const SelectionScope& scope, uint32_t* values) {
   values[5] = Integer(problem.int8_epilogue.has_residual) != 0 ? 1 : 0;
   values[6] = Integer(problem.product.k) % 128 == 0 && Integer(problem.slice_k) % 128 == 0
       && (Integer(problem.slices) - 1) * Integer(problem.slice_k) < Integer(problem.product.k) ? 1 : 0;
-  values[7] = Integer(problem.int8_layer.matrix_rows) % 4 == 0
-      || Integer(problem.int8_layer.matrix_rows) == Integer(problem.product.m) ? 1 : 0;
+  values[7] = Integer(problem.int8_kernel.matrix_rows) % 4 == 0
+      || Integer(problem.int8_kernel.matrix_rows) == Integer(problem.product.m) ? 1 : 0;
   values[8] = table::as_constant(choose(Integer(problem.product.k) % 256 == 0 && Integer(problem.product.n) % 256 == 0,
       Integer(problem.product.k), 0));
   values[9] = table::as_constant(choose(Integer(problem.product.k) % 256 == 0 && Integer(problem.product.n) % 256 == 0,

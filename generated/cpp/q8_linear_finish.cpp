@@ -36,7 +36,7 @@ constexpr FieldInfo kFields[] = {
   table::data({"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.residual_zero_point), 1}),
   table::data({"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.output_inverse_scale), 1}),
   table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.output_zero_point), 1}),
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 

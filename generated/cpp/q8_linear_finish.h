@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "int8_epilogue_fields.h"
-#include "int8_layer_fields.h"
 #include "product_fields.h"
 #include "qgen/kernels.h"
 
@@ -53,7 +52,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   fields::Product product;
   fields::Int8Epilogue int8_epilogue;
-  fields::Int8Layer int8_layer;
+  Required<uint32_t> matrix_rows;
   Required<uint32_t> slices;
 
   static constexpr const OperatorInfo* kOperator = &op;

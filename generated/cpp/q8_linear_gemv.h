@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "int8_epilogue_fields.h"
-#include "int8_layer_fields.h"
+#include "int8_kernel_fields.h"
 #include "product_fields.h"
 #include "qgen/kernels.h"
 
@@ -55,7 +55,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   fields::Product product;
   fields::Int8Epilogue int8_epilogue;
-  fields::Int8Layer int8_layer;
+  fields::Int8Kernel int8_kernel;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

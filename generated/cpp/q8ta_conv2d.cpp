@@ -302,7 +302,7 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, padded_k);
   to.int8_epilogue = problem.int8_epilogue;
-  table::set(to.int8_layer.matrix_rows, Integer(problem.conv_sizes.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.conv_sizes.m));
 }
 
 constexpr StepInfo im2col_coopmat_steps[] = {
@@ -361,7 +361,7 @@ void im2col_coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope,
   table::set(to.slices, matrix_slices);
   table::set(to.slice_k, matrix_k);
   to.int8_epilogue = problem.int8_epilogue;
-  table::set(to.int8_layer.matrix_rows, Integer(problem.conv_sizes.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.conv_sizes.m));
 }
 
 constexpr OperandSource q8_linear_finish_operands[] = {
@@ -384,7 +384,7 @@ void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   to.product.n = problem.conv_sizes.n;
   to.product.k = problem.conv_sizes.k;
   to.int8_epilogue = problem.int8_epilogue;
-  table::set(to.int8_layer.matrix_rows, Integer(problem.conv_sizes.m));
+  table::set(to.matrix_rows, Integer(problem.conv_sizes.m));
   table::set(to.slices, matrix_slices);
 }
 
@@ -453,7 +453,7 @@ void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, 16 * ceil_div(row_words, 4));
   to.int8_epilogue = problem.int8_epilogue;
-  table::set(to.int8_layer.matrix_rows, Integer(problem.conv_sizes.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.conv_sizes.m));
 }
 
 constexpr StepInfo im2col_tile_steps[] = {
@@ -525,7 +525,7 @@ void im2col_tile_split_q8_linear_tile_problem(const SelectionScope& scope, void*
   table::set(to.slices, tile_slices);
   table::set(to.slice_k, 64 * ceil_div(row_words, 16 * tile_slices));
   to.int8_epilogue = problem.int8_epilogue;
-  table::set(to.int8_layer.matrix_rows, Integer(problem.conv_sizes.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.conv_sizes.m));
 }
 
 void im2col_tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
@@ -543,7 +543,7 @@ void im2col_tile_split_q8_linear_finish_problem(const SelectionScope& scope, voi
   to.product.n = problem.conv_sizes.n;
   to.product.k = problem.conv_sizes.k;
   to.int8_epilogue = problem.int8_epilogue;
-  table::set(to.int8_layer.matrix_rows, Integer(problem.conv_sizes.m));
+  table::set(to.matrix_rows, Integer(problem.conv_sizes.m));
   table::set(to.slices, tile_slices);
 }
 
@@ -597,7 +597,7 @@ void pointwise_coopmat_q8_linear_coopmat_problem(const SelectionScope& scope, vo
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_row);
   to.int8_epilogue = problem.int8_epilogue;
-  table::set(to.int8_layer.matrix_rows, Integer(problem.conv_sizes.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.conv_sizes.m));
 }
 
 constexpr StepInfo pointwise_coopmat_steps[] = {
@@ -630,7 +630,7 @@ void pointwise_tile_q8_linear_tile_problem(const SelectionScope& scope, void* st
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_row);
   to.int8_epilogue = problem.int8_epilogue;
-  table::set(to.int8_layer.matrix_rows, Integer(problem.conv_sizes.m));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.conv_sizes.m));
 }
 
 constexpr StepInfo pointwise_tile_steps[] = {

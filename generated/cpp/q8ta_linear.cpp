@@ -23,7 +23,7 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, product.m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
-  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, int8_layer.matrix_rows), 1}),
+  table::data({"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1}),
   table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, int8_epilogue.input_scale), 1}),
   table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, int8_epilogue.input_zero_point), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, int8_epilogue.activation), 1, words::kActivation},
@@ -83,7 +83,7 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
   to.int8_epilogue = problem.int8_epilogue;
-  to.int8_layer = problem.int8_layer;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo coopmat_steps[] = {
@@ -131,7 +131,7 @@ void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* 
   table::set(to.slices, matrix_slices);
   table::set(to.slice_k, matrix_k);
   to.int8_epilogue = problem.int8_epilogue;
-  to.int8_layer = problem.int8_layer;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr OperandSource q8_linear_finish_operands[] = {
@@ -148,7 +148,7 @@ void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
   to.product = problem.product;
   to.int8_epilogue = problem.int8_epilogue;
-  to.int8_layer = problem.int8_layer;
+  to.matrix_rows = problem.matrix_rows;
   table::set(to.slices, matrix_slices);
 }
 
@@ -167,7 +167,7 @@ void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<q8_linear_gemv::Problem*>(step_problem);
   to.product = problem.product;
   to.int8_epilogue = problem.int8_epilogue;
-  to.int8_layer = problem.int8_layer;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -184,7 +184,7 @@ void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<q8_linear_plain::Problem*>(step_problem);
   to.product = problem.product;
   to.int8_epilogue = problem.int8_epilogue;
-  to.int8_layer = problem.int8_layer;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -201,7 +201,7 @@ void q8_linear_skinny_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<q8_linear_skinny::Problem*>(step_problem);
   to.product = problem.product;
   to.int8_epilogue = problem.int8_epilogue;
-  to.int8_layer = problem.int8_layer;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo skinny_steps[] = {
@@ -221,7 +221,7 @@ void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
   to.int8_epilogue = problem.int8_epilogue;
-  to.int8_layer = problem.int8_layer;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo tile_steps[] = {
@@ -267,7 +267,7 @@ void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_p
   table::set(to.slices, tile_slices);
   table::set(to.slice_k, tile_k);
   to.int8_epilogue = problem.int8_epilogue;
-  to.int8_layer = problem.int8_layer;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
@@ -279,7 +279,7 @@ void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
   to.product = problem.product;
   to.int8_epilogue = problem.int8_epilogue;
-  to.int8_layer = problem.int8_layer;
+  to.matrix_rows = problem.matrix_rows;
   table::set(to.slices, tile_slices);
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "int8_epilogue_fields.h"
-#include "int8_layer_fields.h"
 #include "product_fields.h"
 #include "qgen/kernels.h"
 
@@ -71,7 +70,7 @@ Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
 // What the caller knows: a number for every field.
 struct Problem {
   fields::Product product;
-  fields::Int8Layer int8_layer;
+  Required<uint32_t> matrix_rows;
   fields::Int8Epilogue int8_epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;

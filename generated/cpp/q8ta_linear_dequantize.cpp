@@ -73,7 +73,7 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.matrix_rows;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo coopmat_steps[] = {
@@ -134,7 +134,7 @@ void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* 
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.matrix_rows;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr OperandSource q8_linear_finish_operands[] = {
@@ -164,7 +164,7 @@ void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.matrix_rows;
+  to.matrix_rows = problem.matrix_rows;
   table::set(to.slices, matrix_slices);
 }
 
@@ -196,7 +196,7 @@ void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.matrix_rows;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -226,7 +226,7 @@ void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.matrix_rows;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -256,7 +256,7 @@ void q8_linear_skinny_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.matrix_rows;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo skinny_steps[] = {
@@ -289,7 +289,7 @@ void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.matrix_rows;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo tile_steps[] = {
@@ -348,7 +348,7 @@ void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_p
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.matrix_rows;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
 }
 
 void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
@@ -373,7 +373,7 @@ void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step
   table::set(to.int8_epilogue.residual_zero_point, Integer(0));
   table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
   table::set(to.int8_epilogue.output_zero_point, Integer(0));
-  to.int8_layer.matrix_rows = problem.matrix_rows;
+  to.matrix_rows = problem.matrix_rows;
   table::set(to.slices, tile_slices);
 }
 

@@ -880,6 +880,20 @@ TEST(Fragments, AloneHaveLastSteps) {
       "ends.yaml:2:1: note: 'last_steps' is given here\n");
 }
 
+// A kernel that uses a fragment has its operands and problem, and an operator has its recipes.
+TEST(Fragments, GiveKernelsNoRecipes) {
+  const auto specs = parse_specs({{"ends.yaml",
+                                   "fragment: ends\noperands: {output: {access: write, dtype: f32}}\n"
+                                   "problem: {m: u32}\nrecipes: {one: {steps: [{kernel: last}]}}\n"},
+                                  {"last.yaml", "kernel: last\ntemplate: a\nuse: [ends]\ngrid: [m, 1, 1]\n"},
+                                  {"op.yaml",
+                                   "operator: op\noperands: {output: {access: write, dtype: f32}}\n"
+                                   "problem: {m: u32}\nrecipes: [ends]\n"}},
+                                 UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  for (const Spec& spec : *specs) EXPECT_EQ(spec.recipes.size(), spec.name.value == "op" ? 1u : 0u) << spec.name.value;
+}
+
 TEST(Fragments, BeginNoRecipeThatUsesNone) {
   const auto specs = parse_specs({{"copied.yaml", "fragment: copied\nsteps: [{kernel: copy}]\n"},
                                   {"op.yaml",

@@ -57,7 +57,7 @@ Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinear
   if (!epilogue) return epilogue.error();
   const q8ta_linear::Problem fields{
       .product = *product,
-      .int8_layer = {.matrix_rows = matrix_rows(input.shape)},
+      .matrix_rows = matrix_rows(input.shape),
       .int8_epilogue = *epilogue,
   };
   return make_call(fields, inputs, {.weight_sums = weight_sums_of(inputs.weight), .output = output});
