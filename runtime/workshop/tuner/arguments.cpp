@@ -161,6 +161,8 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
       ->add_option("--decisions", arguments.decisions,
                    "of results: write, for each row, how many answers there are and how many were left out")
       ->type_name("FILE");
+  merge->add_flag("--current", arguments.is_current,
+                  "leave out times of kernels that this program lacks, or that changed since they were measured");
   CLI::App* forget = command("forget", "remove times and quarantined kernels", Command::forget);
   forget->add_option("OP", arguments.operators, "only of these operators")->type_name("");
   forget->add_flag("--all", arguments.is_all, "of all operators");

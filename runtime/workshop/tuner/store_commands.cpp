@@ -177,6 +177,11 @@ LeftOut unused_of(const std::vector<TunedRow>& rows, const KernelLibrary& librar
   return unused;
 }
 
+// Removes those rows.
+void keep_current(std::vector<TunedRow>& rows, const KernelLibrary& library) {
+  std::erase_if(rows, [&](const TunedRow& row) { return !is_of_this_library(row, library); });
+}
+
 // They are kept, for programs with their kernels.
 void note_unused(const Program& program, const LeftOut& unused) {
   if (unused.rows == 0) return;
@@ -565,7 +570,15 @@ Expected<int> merge_files(const Program& program, const Arguments& arguments) {
     if (!arguments.decisions.empty()) decisions += to_text(device, table.decisions);
     files.push_back(std::move(table.file));
   }
-  for (const TuningFile& file : files) note_unused(program, unused_of(file.rows, *library));
+  for (TuningFile& file : files) {
+    const LeftOut unused = unused_of(file.rows, *library);
+    if (!arguments.is_current) {
+      note_unused(program, unused);
+      continue;
+    }
+    keep_current(file.rows, *library);
+    tell_left_out(program, unused, "of kernels that this program lacks or that changed since");
+  }
   if (!arguments.decisions.empty()) {
     if (Done written = write_file(arguments.decisions, decisions); !written) return written.error();
   }

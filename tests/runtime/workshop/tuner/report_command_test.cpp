@@ -314,6 +314,16 @@ TEST_F(ReportTest, CountsWhatIsKept) {
                     HasSubstr("): 2 times\n")));
   EXPECT_THAT(told([&] { return merge_files(kShipped, {.output = path("m.yaml"), .files = {path("a.yaml")}}); }),
               HasSubstr("2 times more are of kernels that this program lacks"));
+  EXPECT_EQ(tuning::load_tuning_file(path("m.yaml"))->rows.size(), 3);
+  EXPECT_THAT(told([&] {
+                return merge_files(kShipped, {.output = path("c.yaml"), .files = {path("a.yaml")}, .is_current = true});
+              }),
+              HasSubstr("2 times are left out, of kernels that this program lacks or that changed since; the first is "
+                        "q8ta_linear.gone\n"));
+  const auto current = tuning::load_tuning_file(path("c.yaml"));
+  ASSERT_TRUE(current) << to_text(current.error());
+  ASSERT_EQ(current->rows.size(), 1);
+  EXPECT_EQ(current->rows.front().kernel, used.kernel);
 }
 
 // A single sample is no time for others; the store keeps it, so that it is not measured again.
