@@ -45,9 +45,9 @@ struct Arguments {
   Shard shard;
   bool is_cold = false;
   bool is_anew = false;
-  bool is_all = false;     // of forget
+  bool is_all = false;      // of forget
   bool is_current = false;  // of merge: only times of kernels that this program has
-  std::string older_than;  // of forget: a date; empty: whatever was measured when
+  std::string older_than;   // of forget: a date; empty: whatever was measured when
   fitting::FitRequest fit;
   std::string chains;  // a file of chain kernels; empty: none
 };

@@ -9,8 +9,14 @@
 
 namespace qgen::generated {
 
-namespace row_sum { constexpr uint32_t kFirstModule = 0; }
-namespace row_sum_partial { constexpr uint32_t kFirstModule = row_sum::kFirstModule + row_sum::kVariants; }
-namespace scale { constexpr uint32_t kFirstModule = row_sum_partial::kFirstModule + row_sum_partial::kVariants; }
+namespace row_sum {
+constexpr uint32_t kFirstModule = 0;
+}
+namespace row_sum_partial {
+constexpr uint32_t kFirstModule = row_sum::kFirstModule + row_sum::kVariants;
+}
+namespace scale {
+constexpr uint32_t kFirstModule = row_sum_partial::kFirstModule + row_sum_partial::kVariants;
+}
 
 }  // namespace qgen::generated
