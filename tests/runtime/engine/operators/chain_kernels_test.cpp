@@ -74,9 +74,10 @@ $needs uvec4 operate(uint operation, uvec4 a, uvec4 b, uvec4 c)
 $needs uvec4 load_1(uint quad)
 $gives void run_steps(uint quad)
 
-// The same bits, which no optimiser can know: `numel` is at most 2147483647, and `rank` at most 8.
-uvec4 hidden(uvec4 bits) { return bits ^ (problem.numel >> 31u); }
-uvec4 hidden_apart(uvec4 bits) { return bits ^ (problem.rank >> 31u); }
+// The same bits, which no optimiser can know: the operation of a step is below 128. Drivers may put in the values
+// of fields that conditions read, and no condition reads these.
+uvec4 hidden(uvec4 bits) { return bits ^ (problem.steps[0] & 0x80u); }
+uvec4 hidden_apart(uvec4 bits) { return bits ^ (problem.steps[1] & 0x80u); }
 
 void run_steps(uint quad) {
   const uvec4 v0 = load_1(quad);
