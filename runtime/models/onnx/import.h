@@ -56,6 +56,8 @@ std::vector<StateNames> states_of(const ModelGraph& graph);
 
 // i32 [B]: the position of the last new token of each sequence.
 constexpr std::string_view kLastPositions = "last_positions";
+// i64 [T], i32 in the graph: 0, 1, 2 ... up to the capacity.
+constexpr std::string_view kKeyPositions = "key_positions";
 // Inputs of language models: [B, S], [B, past + S] and [B, S].
 constexpr std::string_view kTokens = "input_ids", kAttentionMask = "attention_mask", kPositions = "position_ids";
 
@@ -71,8 +73,8 @@ struct ImportOptions {
   // it.
   bool fuses = true;
   // Caches of layers of attention become states of the graph. Their third dimension is then the capacity, in keys. How
-  // many keys are there is in `seqlens_k` of a GroupQueryAttention. Attention and MultiHeadAttention have no such input,
-  // so the graph gets one, kLastPositions. A model that chooses between a branch with caches and one without, by an input
+  // many keys there are is in `seqlens_k` of a GroupQueryAttention; others get the input kLastPositions, and a bias of
+  // positions the input kKeyPositions. A model that chooses between a branch with caches and one without, by an input
   // use_cache_branch, takes the one with caches, unless `constants` has this input.
   std::vector<StateNames> states = {};
   bool finds_states = false;  // those of states_of(), if `states` is empty

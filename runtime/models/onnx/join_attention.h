@@ -9,6 +9,7 @@
 //   two of them, and Attention with a state           Attention with rotated inputs
 //   Add and a normalization of the sum                one node, in models with such attention
 //   positions that are computed of the past's length  the input position_ids, if the caches are states
+//   ALiBi and relative positions                      sums of the input key_positions (position_bias.h), if they are
 //
 // Scales, masks and positions are recognised by their values in trials of several sizes (trial.h), and not by the nodes
 // that compute them: these differ between exporters. A mask is causal if it is so in all trials. If it depends on the past,
@@ -45,8 +46,7 @@ void join_rotated_caches(Rewriter& rewriter, std::span<const StateNames> states)
 void read_positions(Rewriter& rewriter);
 // Layers between two Reshapes that flatten rows and part them again need no known sides without these.
 void keep_rows(Rewriter& rewriter);
-// The same, and an Expand before a MatMul that broadcasts the same. The number of batches is read from the tokens, and not
-// from a cache.
+// The same, and other nodes that hide sides (keep_sides.cpp).
 void keep_sides(Rewriter& rewriter);
 
 // A sum and the normalization of it: SkipLayerNormalization and SkipSimplifiedLayerNormalization.

@@ -18,9 +18,6 @@
 
 namespace qgen::onnx {
 
-// i64 [T]: 0, 1, 2 ... up to the capacity.
-constexpr std::string_view kKeyPositions = "key_positions";
-
 // A mask in one trial. Each of its sides may be 1.
 struct SeenMask {
   TensorPtr tensor;
