@@ -192,6 +192,20 @@ std::optional<Dims> expanded_shape(const Known& input, const Known& target) {
   return shape ? std::optional(*shape) : std::nullopt;
 }
 
+// Known integers as reals, by one scale: a table may be quantized.
+TensorPtr dequantized(Arguments arguments, int64_t& budget) {
+  if (arguments.size() < 2 || !arguments[0] || !arguments[1]) return nullptr;
+  const TensorPtr codes = constant_of(*arguments[0]), scale = constant_of(*arguments[1]);
+  const TensorPtr zero = arguments.size() > 2 && arguments[2] ? constant_of(*arguments[2]) : nullptr;
+  if (!codes || !scale || is_real(codes->type) || scale->type != ElementType::f32 || scale->size() != 1) return nullptr;
+  if ((arguments.size() > 2 && (!zero || zero->size() != 1)) || codes->size() > budget) return nullptr;
+  budget -= codes->size();
+  std::vector<float> reals;
+  for (int64_t i = 0; i < codes->size(); ++i)
+    reals.push_back(static_cast<float>(codes->integer(i) - (zero ? zero->integer(0) : 0)) * scale->real(0));
+  return std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, codes->shape, reals));
+}
+
 }  // namespace
 
 Trial::Trial(const Model& model, const Order& order, const std::map<std::string, Shape>& shapes,
@@ -202,7 +216,7 @@ Trial::Trial(const Model& model, const Order& order, const std::map<std::string,
   add_constants(model.graph);
   for (const auto& [name, shape] : shapes) known_.insert_or_assign(name, data_of(dims_of(shape)));
   for (const auto& [name, tensor] : values) known_.insert_or_assign(name, Known{tensor, dims_of(tensor->shape)});
-  for (const size_t i : order.nodes) visit(model.graph.nodes[i]);
+  for (const size_t i : order.nodes) visit(model.graph, model.graph.nodes[i]);
 }
 
 void Trial::add_constants(const ModelGraph& graph) {
@@ -216,7 +230,7 @@ void Trial::add_constants(const ModelGraph& graph) {
   }
 }
 
-void Trial::visit(const Node& node) {
+void Trial::visit(const ModelGraph& graph, const Node& node) {
   std::vector<const Known*> arguments;
   for (const std::string& input : node.inputs) {
     const auto found = known_.find(input);
@@ -239,6 +253,13 @@ void Trial::visit(const Node& node) {
     return;
   }
   if (arguments.empty() || !arguments[0]) return;
+  // A weight that is quantized is data.
+  if (node.op == "DequantizeLinear" && node.domain.empty() && !graph.initializers.contains(node.inputs[0])) {
+    if (const TensorPtr reals = dequantized(arguments, builder_.budget)) {
+      known_.insert_or_assign(node.outputs[0], Known{reals, dims_of(reals->shape)});
+      return;
+    }
+  }
   if (const auto shape = shape_of(node, arguments); shape && known_shape(*shape))
     known_.insert_or_assign(node.outputs[0], data_of(*shape));
   if (node.op == "Attention" && node.domain.empty()) visit_caches(node, arguments);

@@ -34,7 +34,7 @@ class Trial {
 
  private:
   void add_constants(const ModelGraph& graph);
-  void visit(const Node& node);
+  void visit(const ModelGraph& graph, const Node& node);
   void visit_caches(const Node& node, Arguments arguments);
   std::optional<Dims> shape_of(const Node& node, Arguments arguments);
   std::optional<std::vector<Dims>> shapes_of_parts(const Node& node, Arguments arguments) const;

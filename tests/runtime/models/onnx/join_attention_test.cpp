@@ -651,6 +651,25 @@ TEST(JoinCaches, RelativePositions) {
   ASSERT_TRUE(imported) << to_text(imported.error());
   const auto is_table = [](const graph::Node& node) { return node.name.starts_with("written out Gather"); };
   EXPECT_EQ(std::ranges::count_if(imported->graph.nodes, is_table), 1);  // for both layers
+  // The table is quantized.
+  auto quantized = *model;
+  const auto is_of_buckets = [&](const Node& node) {
+    const auto table = quantized.graph.initializers.find(node.op == "Gather" ? node.inputs[0] : "");
+    return table != quantized.graph.initializers.end() && table->second->shape == Shape{32, 2};
+  };
+  std::vector<int8_t> codes(64);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<int8_t>(i % 7);
+  const auto add_constant = [&](const std::string& name, Tensor tensor) {
+    quantized.graph.initializers.emplace(name, std::make_shared<const Tensor>(std::move(tensor)));
+  };
+  add_constant("codes", tensor_of<int8_t>(ElementType::i8, {32, 2}, codes, "codes"));
+  add_constant("scale", tensor_of<float>(ElementType::f32, {}, std::vector<float>{0.25f}, "scale"));
+  Node& taken = *std::ranges::find_if(quantized.graph.nodes, is_of_buckets);
+  taken.inputs[0] = "codes";
+  const std::string bias = std::exchange(taken.outputs[0], "taken codes");
+  quantized.graph.nodes.push_back(
+      {.name = "reals", .op = "DequantizeLinear", .inputs = {"taken codes", "scale"}, .outputs = {bias}});
+  EXPECT_EQ(refusal_of(quantized), "imported");
   // The last bucket begins far away.
   const auto far = std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {}, std::vector<float>{9}));
   const std::string wide = add(*model, "Constant", {}, {{"value", TensorPtr(far)}});
