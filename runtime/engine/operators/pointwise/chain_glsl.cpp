@@ -155,8 +155,9 @@ std::string glsl_of(const TypedChain& typed) {
   text += "$gives void run_steps(uint quad)\n";
   if (hides)
     text +=
-        "\n// The same bits, which no optimiser can know: the operation of a step is below 128. Drivers may put in the values\n"
-        "// of fields that conditions read, and no condition reads these.\n"
+        "\n// The same bits, which no optimiser can know: the operation of a step is below 128. Drivers may put in "
+        "the\n"
+        "// values of fields that conditions read, and no condition reads these.\n"
         "uvec4 hidden(uvec4 bits) { return bits ^ (problem.steps[0] & 0x80u); }\n"
         "uvec4 hidden_apart(uvec4 bits) { return bits ^ (problem.steps[1] & 0x80u); }\n";
   text += "\nvoid run_steps(uint quad) {\n";

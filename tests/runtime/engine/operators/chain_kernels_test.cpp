@@ -74,8 +74,8 @@ $needs uvec4 operate(uint operation, uvec4 a, uvec4 b, uvec4 c)
 $needs uvec4 load_1(uint quad)
 $gives void run_steps(uint quad)
 
-// The same bits, which no optimiser can know: the operation of a step is below 128. Drivers may put in the values
-// of fields that conditions read, and no condition reads these.
+// The same bits, which no optimiser can know: the operation of a step is below 128. Drivers may put in the
+// values of fields that conditions read, and no condition reads these.
 uvec4 hidden(uvec4 bits) { return bits ^ (problem.steps[0] & 0x80u); }
 uvec4 hidden_apart(uvec4 bits) { return bits ^ (problem.steps[1] & 0x80u); }
 
