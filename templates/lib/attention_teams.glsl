@@ -75,16 +75,11 @@ const uint kLoads = kMostVectors == 0u ? 1u : (kBlock * kMostVectors + kWorkgrou
 const uint kColumnQuads = kValueVectors * kQuads;
 const uint kLaneQuads = kColumnQuads == 0u ? 1u : (kColumnQuads + kLanes - 1u) / kLanes;
 
-struct Tile {
-  uint batch, key_head, first_row;   // the team's first row
-  int begin, end;                    // keys that some row of the workgroup has
-  int keys;                          // of the batch
-};
+// first_row is the team's, and the keys are those that some row of the workgroup has.
+$include "lib/attention_tiles.glsl" tile
 
 uint lane_of() { return gl_SubgroupInvocationID % kLanes; }
 uint team_of() { return gl_SubgroupID * (gl_SubgroupSize / kLanes) + gl_SubgroupInvocationID / kLanes; }
-uint head_of(Tile tile, uint row) { return tile.key_head * problem.group + row % problem.group; }
-int query_of(uint row) { return int(row / problem.group); }
 
 // The last rows come first: with `causal` they have the most keys.
 Tile tile_of(uint index, uint row_tiles) {

@@ -121,14 +121,7 @@ const uint kProducts = kLanes * kLanePitch;
 const uint kJoined = kRowsAtOnce * kPerVector * kWorkgroup;
 shared float parts[kProducts > kJoined ? kProducts : kJoined];
 
-struct Tile {
-  uint batch, key_head, first_row;
-  int begin, end;   // keys that some row has
-  int keys;         // of the batch
-};
-
-uint head_of(Tile tile, uint row) { return tile.key_head * problem.group + row % problem.group; }
-int query_of(uint row) { return int(row / problem.group); }
+$include "lib/attention_tiles.glsl" tile
 
 void load_queries(Tile tile) {
   for (uint e = gl_LocalInvocationIndex; e < kRows * kKeyVectors; e += kWorkgroup) {
@@ -280,3 +273,14 @@ void store_sums(uint row, uint vector, float sums[kPerVector]) {
         vec4(sums[4u * q], sums[4u * q + 1u], sums[4u * q + 2u], sums[4u * q + 3u]));
   }
 }
+
+$part tile
+// The rows of queries, and their keys, that a workgroup or a team has; and the head and the query of a row.
+struct Tile {
+  uint batch, key_head, first_row;
+  int begin, end;   // keys that some row has
+  int keys;         // of the batch
+};
+
+uint head_of(Tile tile, uint row) { return tile.key_head * problem.group + row % problem.group; }
+int query_of(uint row) { return int(row / problem.group); }
