@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <span>
 #include <tuple>
@@ -240,6 +241,11 @@ TunedRow best_of(std::span<TunedRow> rows) {
 }
 
 }  // namespace
+
+std::tuple<size_t, std::string, std::string> standing_of(const DeviceProfile& device) {
+  return {std::numeric_limits<size_t>::max() - device.sources.size(), uuid_text(device.device_uuid),
+          profiles::to_yaml(device)};
+}
 
 std::vector<TunedRow> merged(std::vector<std::vector<TunedRow>> all) {
   leave_best_final(all);

@@ -27,6 +27,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "runtime/engine/device/device_profile.h"
@@ -47,6 +48,10 @@ Expected<TuningFile> read_tuning_file(const std::string& file, std::string_view 
 Expected<TuningFile> load_tuning_file(const std::string& path);
 // As read_tuning_file() reads it.
 std::string to_yaml(const TuningFile& file);
+
+// Of devices of one model, the first in this order stands for all of them in a merged file: one of those with the most
+// measured numbers.
+std::tuple<size_t, std::string, std::string> standing_of(const DeviceProfile& device);
 
 // The rows of all files, whatever their order. Of a problem, kernel and cache that several have, one without a mark
 // counts, then the newer, of one day the faster. Of several finals of one problem, one without marks is the final, then

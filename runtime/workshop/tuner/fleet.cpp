@@ -18,7 +18,6 @@
 #include <unordered_map>
 
 #include "common/text.h"
-#include "runtime/engine/profiles/device_file.h"
 #include "runtime/workshop/tuner/tuner.h"
 
 namespace qgen::tuner {
@@ -298,9 +297,8 @@ FleetTable Fleet::merge() {
   keep_one_of_each_device();
   const Rows all = rows();
   find_liars(all);
-  const auto first = std::ranges::min_element(results_, {}, [](const FleetResult& result) {
-    return std::tuple(uuid_text(result.file.device.device_uuid), profiles::to_yaml(result.file.device));
-  });
+  const auto first = std::ranges::min_element(
+      results_, {}, [](const FleetResult& result) { return tuning::standing_of(result.file.device); });
   table_.file.device = first->file.device;
   for (const std::span<Answer> answers : all) add_row(answers);
   std::vector<size_t> order(table_.file.rows.size());

@@ -272,9 +272,8 @@ auto model_of(const DeviceProfile& device) {
 
 // The rows of all, which are of one model. The device is the same one in every order of the files.
 TuningFile merged_file(std::vector<TuningFile> files) {
-  const auto first = std::ranges::min_element(files, {}, [](const TuningFile& file) {
-    return std::tuple(uuid_text(file.device.device_uuid), profiles::to_yaml(file.device));
-  });
+  const auto first =
+      std::ranges::min_element(files, {}, [](const TuningFile& file) { return tuning::standing_of(file.device); });
   TuningFile all{.device = first->device};
   std::vector<std::vector<TunedRow>> rows;
   for (TuningFile& file : files) rows.push_back(std::move(file.rows));

@@ -106,6 +106,15 @@ TEST(Fleet, GivesTheSameBytesInEveryOrder) {
   }
 }
 
+TEST(Fleet, KeepsTheNumbersOfTheDeviceThatMeasuredThem) {
+  std::vector<FleetResult> results = fleet();
+  results[20].file.device.numbers.launch_us = 1.5;
+  results[20].file.device.sources["launch_us"] = "qgen-info --measure on 2026-11-30";
+  const DeviceProfile merged = merged_fleet(std::move(results)).file.device;
+  EXPECT_EQ(merged.sources.count("launch_us"), 1u);
+  EXPECT_EQ(merged.numbers.launch_us, 1.5);
+}
+
 // A row of devices that drifted is kept, and says so; one of a liar alone is not known to be one.
 TEST(Fleet, MarksWhatOnlyDriftingDevicesMeasured) {
   const Shard all;
