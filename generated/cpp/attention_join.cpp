@@ -79,7 +79,7 @@ int first_failing_device(const SelectionScope& scope) {
 }
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
-constexpr uint32_t kSpecializations[] = {256};
+constexpr uint32_t kSpecializations[] = {256, 512};
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
@@ -102,10 +102,29 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "attention_join.begin_us", "attention_join.round_us", "attention_join.team_us",
+};
+constexpr double kFitValues[] = {0.55, 1, 0.055};
+
+struct Fit {
+  double begin_us;  // us: before the first round and after the teams
+  double round_us;  // us: that a workgroup waits for a round of loads
+  double team_us;  // us: that it takes longer for each team, which the last sum adds up
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2]};
+}
+
 Real cost(const SelectionScope& scope) {
+  const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Real(2.0)
+  const Fit fit = fit_of(scope);
+  const Integer teams = max(1, Integer(specialization.workgroup) / max(1, Integer(problem.value_width) / 4));
+  const Integer rounds = ceil_div(Integer(problem.slices), 4 * teams);
+  return Real(device.launch_us) + Real(fit.begin_us) + rounds * Real(fit.round_us) + teams * Real(fit.team_us)
       + Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
       * (Integer(problem.value_width) + Real(4.0)) * 4 * Integer(problem.slices) * 2 / Real(device.bytes_per_us);
 }
@@ -123,21 +142,21 @@ constexpr InterfaceInfo binds_ed794c19 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_888ee923,
 };
-constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
-constexpr uint32_t shared_bytes_fc3e4b78[] = {5120};
+constexpr uint32_t workgroup_97e37d12[][3] = {{256, 1, 1}, {512, 1, 1}};
+constexpr uint32_t shared_bytes_f5f41129[] = {5120, 10240};
 enum Interface : uint16_t {
-  uses_c97fada5,
+  uses_296ca4b9,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ed794c19, workgroup_d4b360f5, shared_bytes_fc3e4b78},  // uses_c97fada5
+  {&binds_ed794c19, workgroup_97e37d12, shared_bytes_f5f41129},  // uses_296ca4b9
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_join.f16", {f16}, uses_c97fada5},
-    {"attention_join.f32", {f32}, uses_c97fada5},
+    {"attention_join.f16", {f16}, uses_296ca4b9},
+    {"attention_join.f32", {f32}, uses_296ca4b9},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -167,6 +186,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::attention_join

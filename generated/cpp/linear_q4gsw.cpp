@@ -175,6 +175,23 @@ constexpr StepInfo plain_steps[] = {
   {&weight_only_plain::op, weight_only_plain_operands, weight_only_plain_problem},
 };
 
+constexpr OperandSource weight_only_row_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void weight_only_row_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<weight_only_row::Problem*>(step_problem);
+  to.product = problem.product;
+  to.weight_groups = problem.weight_groups;
+  to.weight_bits = problem.weight_bits;
+  to.epilogue = problem.epilogue;
+}
+
+constexpr StepInfo row_steps[] = {
+  {&weight_only_row::op, weight_only_row_operands, weight_only_row_problem},
+};
+
 constexpr ConditionInfo split_16_conditions[] = {
   {"k >= 2048", table::kNamesOf<Name::k>},
 };
@@ -298,6 +315,9 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_q4gsw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "linear_q4gsw.row",
+      .first_failing = table::all_hold,
+      .steps = row_steps},
   {.id = "linear_q4gsw.split_16",
       .conditions = split_16_conditions,
       .first_failing = split_16_first_failing,

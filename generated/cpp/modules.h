@@ -144,6 +144,7 @@
 #include "weight_only_fragments.h"
 #include "weight_only_gemv.h"
 #include "weight_only_plain.h"
+#include "weight_only_row.h"
 #include "weight_only_tiled.h"
 
 namespace qgen::generated {
@@ -571,8 +572,11 @@ constexpr uint32_t kFirstModule = weight_only_fragments::kFirstModule + weight_o
 namespace weight_only_plain {
 constexpr uint32_t kFirstModule = weight_only_gemv::kFirstModule + weight_only_gemv::kVariants;
 }
-namespace weight_only_tiled {
+namespace weight_only_row {
 constexpr uint32_t kFirstModule = weight_only_plain::kFirstModule + weight_only_plain::kVariants;
+}
+namespace weight_only_tiled {
+constexpr uint32_t kFirstModule = weight_only_row::kFirstModule + weight_only_row::kVariants;
 }
 
 }  // namespace qgen::generated

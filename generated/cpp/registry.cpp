@@ -142,6 +142,7 @@
 #include "weight_only_fragments.h"
 #include "weight_only_gemv.h"
 #include "weight_only_plain.h"
+#include "weight_only_row.h"
 #include "weight_only_tiled.h"
 
 // From blob.S.
@@ -295,6 +296,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &weight_only_fragments::op,
   &weight_only_gemv::op,
   &weight_only_plain::op,
+  &weight_only_row::op,
   &weight_only_tiled::op,
 };
 

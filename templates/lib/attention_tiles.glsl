@@ -115,7 +115,7 @@ shared float factors[kRows];
 const uint kColumnVectors = ${column_count} == 0u ? 1u : ${column_count} / kPerVector;
 const uint kTeams = kWorkgroup / kColumnVectors;
 const uint kSteps = (kBlock + kTeams - 1u) / kTeams;   // values of an invocation
-const uint kAhead = kSteps > 8u ? 8u : kSteps;         // that it loads at once
+const uint kAhead = kSteps > 16u ? 16u : kSteps;       // that it loads at once
 const uint kRowsAtOnce = kRows * kWorkgroup > kMostJoined ? kMostJoined / kWorkgroup : kRows;
 const uint kProducts = kLanes * kLanePitch;
 const uint kJoined = kRowsAtOnce * kPerVector * kWorkgroup;

@@ -42,6 +42,8 @@ $gives uint in_column()
 $gives const uint kRows
 $gives const uint kSumRows
 $gives const uint kColumns
+$gives const uint kSubgroups
+$gives const uint kAtOnce
 $gives SUMS
 $gives sums
 $gives bool has_mapping()
@@ -68,6 +70,11 @@ const uint kSubgroups = ${team.workgroup} / 32u;
 // template may define another one.
 #ifndef WEIGHT_ROW
 #define WEIGHT_ROW(first_n, i, lower) first_n + ${matrix.m}u * i + 8u * lower
+#endif
+
+// What a subgroup does before it multiplies four blocks, while they are fetched. A template may define something.
+#ifndef BEGIN_BLOCKS
+#define BEGIN_BLOCKS(block)
 #endif
 
 #define WEIGHTS coopmat<float16_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA>
@@ -243,6 +250,7 @@ void add_all_by_four(uint first_m, uint first_n) {
   const uint blocks = loads_per_row() / 4u;
   for (uint block = kAtOnce * gl_SubgroupID; block < blocks; block += kAtOnce * gl_NumSubgroups) {
     fetch_blocks(first_n, block);
+    BEGIN_BLOCKS(block);
     add_fetched_blocks(first_m, block);
   }
 }

@@ -16,25 +16,7 @@ ${extensions()}
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_control_flow_attributes : require
 ${local_size(team.workgroup)}
-${declare_vectors(input)}
-${declare(input)}
-${declare(weight_scales)}
-${declare_vectors(weight_scales)}
-${declare(bias)}
-${declare(output)}
-${declare_problem()}
-$include "lib/grid.glsl"
-$include "lib/float16.glsl"
-$include "lib/real_elements.glsl" load
-$include "lib/real_elements.glsl" store
-$include "lib/linear_finish.glsl"
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
-
-const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
+$include "lib/weight_only_operands.glsl"
 const bool kIsOneRow = ${row.staged} == 1;
 const bool kByFour = ${row.at_once} == 4;
 $include "lib/weight_fragments.glsl"

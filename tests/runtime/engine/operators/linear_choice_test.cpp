@@ -57,7 +57,7 @@ TEST(LinearChoice, OfHalves) {
     std::string_view int4, int8;  // how the recipes' names begin
   };
   constexpr HalvesCase kChoices[] = {
-      {1, 4096, 4096, "fragments", "gemv"},       {1, 14336, 4096, "fragments", "gemv"},
+      {1, 4096, 4096, "fragments", "gemv"},       {1, 14336, 4096, "row", "gemv"},
       {2, 4096, 4096, "fragments", "fragments"},  {8, 4096, 4096, "fragments", "fragments"},
       {64, 4096, 4096, "matrices", "matrices"},   {512, 14336, 4096, "matrices", "matrices"},
       {4096, 4096, 4096, "matrices", "matrices"},
