@@ -126,15 +126,20 @@ constexpr ConditionInfo kConditions[] = {
       Name::has_mask>},
   {"width % 8 == 0 and value_width % 8 == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= tile.width", table::kNamesOf<Name::tile_width, Name::width, Name::value_width>},
+  {"tile.keys * tile_rows >= 8 * tile.workgroup",
+      table::kNamesOf<Name::matrix_m, Name::tile_workgroup, Name::tile_m, Name::tile_blocks, Name::tile_keys>},
   {"steps <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::tile_keys, Name::keys, Name::slice_keys,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
+      * Integer(parameters.matrix_m);
   const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
       Integer(specialization.tile_keys));
   return table::first_false({
@@ -148,6 +153,7 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.attention_layer.width) % 8 == 0 && Integer(problem.attention_layer.value_width) % 8 == 0,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
           <= Integer(specialization.tile_width),
+      Integer(specialization.tile_keys) * tile_rows >= 8 * Integer(specialization.tile_workgroup),
       steps <= 65000 || !device.is_cpu,
   });
 }
@@ -192,7 +198,7 @@ constexpr uint32_t kSpecializations[] = {
   256, 4, 2, 1, 32, 256,
   256, 4, 1, 1, 64, 64,
   256, 4, 1, 1, 32, 128,
-  256, 2, 2, 1, 32, 256,
+  256, 4, 1, 1, 32, 256,
   16, 1, 2, 1, 32, 64,
 };
 
@@ -311,8 +317,8 @@ constexpr uint32_t workgroup_f07e9a2e[][3] = {
   {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {16, 1, 1},
 };
-constexpr uint32_t shared_bytes_c57560b5[] = {
-  36608, 36608, 34816, 27392, 44160, 38912, 39040, 44288, 37120, 27904, 39552, 11648,
+constexpr uint32_t shared_bytes_55d165d2[] = {
+  36608, 36608, 34816, 27392, 44160, 38912, 39040, 44288, 37120, 27904, 44288, 11648,
 };
 constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
@@ -320,34 +326,34 @@ constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
-constexpr uint32_t shared_bytes_b992690d[] = {
-  27776, 27776, 20224, 22656, 39744, 27904, 36672, 39552, 28288, 23168, 37184, 10464,
+constexpr uint32_t shared_bytes_56aea4c4[] = {
+  27776, 27776, 20224, 22656, 39744, 27904, 36672, 39552, 28288, 23168, 39552, 10464,
 };
 constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
   {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
 enum Interface : uint16_t {
-  uses_42c058fd,
-  uses_629b18eb,
-  uses_ccfeded2,
+  uses_86704d12,
+  uses_9c19896f,
+  uses_a327aafd,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_c57560b5, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_42c058fd
-  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_b992690d, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_629b18eb
-  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_c57560b5, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_ccfeded2
+  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_55d165d2, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_86704d12
+  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_56aea4c4, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_9c19896f
+  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_55d165d2, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_a327aafd
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_coopmat.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_ccfeded2},
-    {"attention_coopmat.f16.f16.whole.m16n8k16", {f16, f16, Stage::whole, 16, 8, 16}, uses_42c058fd},
-    {"attention_coopmat.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_629b18eb},
-    {"attention_coopmat.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_ccfeded2},
-    {"attention_coopmat.f16.f32.slice.m16n8k16", {f16, f32, Stage::slice, 16, 8, 16}, uses_42c058fd},
-    {"attention_coopmat.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_629b18eb},
+    {"attention_coopmat.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_a327aafd},
+    {"attention_coopmat.f16.f16.whole.m16n8k16", {f16, f16, Stage::whole, 16, 8, 16}, uses_86704d12},
+    {"attention_coopmat.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_9c19896f},
+    {"attention_coopmat.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_a327aafd},
+    {"attention_coopmat.f16.f32.slice.m16n8k16", {f16, f32, Stage::slice, 16, 8, 16}, uses_86704d12},
+    {"attention_coopmat.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_9c19896f},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

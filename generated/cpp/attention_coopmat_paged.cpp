@@ -133,6 +133,8 @@ constexpr ConditionInfo kConditions[] = {
       Name::has_mask>},
   {"width % 8 == 0 and value_width % 8 == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= tile.width", table::kNamesOf<Name::tile_width, Name::width, Name::value_width>},
+  {"tile.keys * tile_rows >= 8 * tile.workgroup",
+      table::kNamesOf<Name::matrix_m, Name::tile_workgroup, Name::tile_m, Name::tile_blocks, Name::tile_keys>},
   {"steps <= 65000 or not device.is_cpu",
       table::kNamesOf<Name::tile_keys, Name::keys, Name::slice_keys,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
@@ -141,9 +143,12 @@ constexpr ConditionInfo kConditions[] = {
 };
 
 int first_failing(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
+      * Integer(parameters.matrix_m);
   const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
       Integer(specialization.tile_keys));
   const Integer row_elements = max(Integer(problem.attention_layer.width),
@@ -159,6 +164,7 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.attention_layer.width) % 8 == 0 && Integer(problem.attention_layer.value_width) % 8 == 0,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
           <= Integer(specialization.tile_width),
+      Integer(specialization.tile_keys) * tile_rows >= 8 * Integer(specialization.tile_workgroup),
       steps <= 65000 || !device.is_cpu,
       Integer(problem.block_table.block_count) * Integer(problem.attention_layer.key_heads) * row_elements
           * Integer(problem.block_table.block_size) <= 4294967295,
