@@ -124,7 +124,7 @@ constexpr ConditionInfo kConditions[] = {
   {"batches * key_heads * rows * max(max(width, value_width), keys * has_mask) <= 4294967295",
       table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::width, Name::value_width,
       Name::has_mask>},
-  {"width % 8 == 0 and value_width % 8 == 0", table::kNamesOf<Name::width, Name::value_width>},
+  {"width % (16 / 2) == 0 and value_width % (16 / 2) == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= tile.width", table::kNamesOf<Name::tile_width, Name::width, Name::value_width>},
   {"tile.keys * tile_rows >= 8 * tile.workgroup",
       table::kNamesOf<Name::matrix_m, Name::tile_workgroup, Name::tile_m, Name::tile_blocks, Name::tile_keys>},
@@ -150,7 +150,8 @@ int first_failing(const SelectionScope& scope) {
           * Integer(problem.attention_layer.rows)
           * max(max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)),
           Integer(problem.attention_layer.keys) * Integer(problem.attention_layer.has_mask)) <= 4294967295,
-      Integer(problem.attention_layer.width) % 8 == 0 && Integer(problem.attention_layer.value_width) % 8 == 0,
+      Integer(problem.attention_layer.width) % (Integer(16) / Integer(2)) == 0
+          && Integer(problem.attention_layer.value_width) % (Integer(16) / Integer(2)) == 0,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width))
           <= Integer(specialization.tile_width),
       Integer(specialization.tile_keys) * tile_rows >= 8 * Integer(specialization.tile_workgroup),
@@ -162,7 +163,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"tile.workgroup == tile.m * tile.n * device.subgroup_size",
       table::kNamesOf<Name::tile_workgroup, Name::tile_m, Name::tile_n,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"tile_bytes + 4 * (tile_rows + tile.workgroup) <= device.shared_memory_bytes",
+  {"tile_bytes + scale_bytes + 4 * (tile_rows + tile.workgroup) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::tile_workgroup, Name::tile_m, Name::tile_blocks, Name::tile_keys,
       Name::tile_width, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
@@ -177,10 +178,12 @@ int first_failing_device(const SelectionScope& scope) {
   const Integer tile_bytes = max(max(Integer(specialization.tile_keys) * pitch,
       tile_rows * (2 * Integer(specialization.tile_keys) + 16)) + Integer(specialization.tile_keys) * pitch
       + tile_rows * (4 * Integer(specialization.tile_keys) + 16), tile_rows * pitch);
+  const Integer scale_bytes = choose(Integer(2) == Integer(1), 8 * Integer(specialization.tile_keys), 0);
   return table::first_false({
       Integer(specialization.tile_workgroup)
           == Integer(specialization.tile_m) * Integer(specialization.tile_n) * Integer(device.subgroup_size),
-      tile_bytes + 4 * (tile_rows + Integer(specialization.tile_workgroup)) <= Integer(device.shared_memory_bytes),
+      tile_bytes + scale_bytes + 4 * (tile_rows + Integer(specialization.tile_workgroup))
+          <= Integer(device.shared_memory_bytes),
   });
 }
 
@@ -238,19 +241,20 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "attention_matrices.begin_us", "attention_matrices.step_us", "attention_matrices.product_ops",
-  "attention_matrices.score_ops",
+  "attention_matrices.score_ops", "attention_matrices.code_ops",
 };
-constexpr double kFitValues[] = {3.7, 0.95, 1, 35};
+constexpr double kFitValues[] = {3.7, 0.95, 1, 35, 14};
 
 struct Fit {
   double begin_us;  // us: before the first step and after the last one
   double step_us;  // us: that a tile waits in a step
   double product_ops;  // factor: operations of the matrix units per operation of a product
   double score_ops;  // operations: of a score: its weight, and the search for the greatest
+  double code_ops;  // operations: of an int8 element: its conversion, and its share of the scales
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3]};
+  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -276,18 +280,21 @@ Real cost(const SelectionScope& scope) {
       * Integer(problem.attention_layer.batches) * slices;
   const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
       Integer(specialization.tile_keys));
-  const Real fetch_us = 4 * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
+  const Real fetch_us = Integer(2) * Integer(2) * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       / Real(device.cache_bytes_per_us);
   const Real product_us = 4 * tile_rows * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f16_matrix_ops_per_us);
   const Real score_us = tile_rows * Integer(specialization.tile_keys) * Real(fit.score_ops)
       / Real(device.f32_ops_per_us);
+  const Real code_us = choose(Integer(2) == Integer(1),
+      2 * Integer(specialization.tile_keys) * Integer(specialization.tile_width) * Real(fit.code_ops)
+      / Real(device.f32_ops_per_us), Real(0.0));
   const Real joined_us = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.rows) * slices * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4
       / Real(device.bytes_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
       + key_share * ceil_div(tiles, Integer(device.compute_units)) * steps
-      * (Real(fit.step_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us));
+      * (Real(fit.step_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us + code_us));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

@@ -325,6 +325,89 @@ constexpr auto kRows = [] {
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
+constexpr OperandSource attention_coopmat_q8rs_operands[] = {
+  table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::scales),
+  table::ours(Operand::mask), table::ours(Operand::key_lengths), table::ours(Operand::output),
+};
+void attention_coopmat_q8rs_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_coopmat_q8rs::Problem*>(step_problem);
+  to.attention_layer = problem.attention_layer;
+  table::set(to.slice_keys, max(1, Integer(problem.attention_layer.keys)));
+}
+
+bool attention_coopmat_q8rs_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const attention_coopmat_q8rs::Parameters*>(kernel_parameters);
+  return parameters.stage == attention_coopmat_q8rs::Stage::whole;
+}
+
+constexpr StepInfo matrices_steps[] = {
+  {&attention_coopmat_q8rs::op, attention_coopmat_q8rs_operands, attention_coopmat_q8rs_problem,
+      attention_coopmat_q8rs_takes},
+};
+
+constexpr ConditionInfo matrices_split_512_conditions[] = {
+  {"keys > 512", table::kNamesOf<Name::keys>},
+  {"joined_bytes * ceil_div(keys, 512) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int matrices_split_512_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
+  const Integer joined_bytes = 4 * joined;
+  return table::first_false({
+      Integer(problem.attention_layer.keys) > 512,
+      joined_bytes * ceil_div(Integer(problem.attention_layer.keys), 512) <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
+  return joined * ceil_div(Integer(problem.attention_layer.keys), 512);
+}
+
+constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr OperandSource matrices_split_512_attention_coopmat_q8rs_operands[] = {
+  table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::scales),
+  table::ours(Operand::mask), table::ours(Operand::key_lengths), table::scratch(0),
+};
+void matrices_split_512_attention_coopmat_q8rs_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_coopmat_q8rs::Problem*>(step_problem);
+  to.attention_layer = problem.attention_layer;
+  table::set(to.slice_keys, Integer(512));
+}
+
+bool matrices_split_512_attention_coopmat_q8rs_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const attention_coopmat_q8rs::Parameters*>(kernel_parameters);
+  return parameters.stage == attention_coopmat_q8rs::Stage::slice;
+}
+
+constexpr OperandSource attention_join_operands[] = {table::scratch(0), table::ours(Operand::output)};
+void attention_join_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_join::Problem*>(step_problem);
+  to.batches = problem.attention_layer.batches;
+  to.key_heads = problem.attention_layer.key_heads;
+  to.group = problem.attention_layer.group;
+  to.rows = problem.attention_layer.rows;
+  to.value_width = problem.attention_layer.value_width;
+  to.output_strides = problem.attention_layer.output_strides;
+  table::set(to.slices, ceil_div(Integer(problem.attention_layer.keys), 512));
+}
+
+constexpr StepInfo matrices_split_512_steps[] = {
+  {&attention_coopmat_q8rs::op, matrices_split_512_attention_coopmat_q8rs_operands,
+      matrices_split_512_attention_coopmat_q8rs_problem, matrices_split_512_attention_coopmat_q8rs_takes},
+  {&attention_join::op, attention_join_operands, attention_join_problem},
+};
+
 constexpr ConditionInfo split_128_conditions[] = {
   {"keys > 128", table::kNamesOf<Name::keys>},
   {"joined_bytes * ceil_div(keys, 128) <= device.max_storage_buffer_bytes",
@@ -344,14 +427,14 @@ int split_128_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer partial_elements(const SelectionScope& scope) {
+Integer split_128_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
   return joined * ceil_div(Integer(problem.attention_layer.keys), 128);
 }
 
-constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr ScratchInfo split_128_scratch[] = {{"partial", DType::f32, split_128_partial_elements}};
 constexpr OperandSource attention_vectors_q8rs_operands[] = {
   table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::scales),
   table::ours(Operand::mask), table::ours(Operand::key_lengths), table::scratch(0),
@@ -368,8 +451,7 @@ bool attention_vectors_q8rs_takes(const void* kernel_parameters) {
   return parameters.stage == attention_vectors_q8rs::Stage::slice;
 }
 
-constexpr OperandSource attention_join_operands[] = {table::scratch(0), table::ours(Operand::output)};
-void attention_join_problem(const SelectionScope& scope, void* step_problem) {
+void split_128_attention_join_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_join::Problem*>(step_problem);
   to.batches = problem.attention_layer.batches;
@@ -384,7 +466,7 @@ void attention_join_problem(const SelectionScope& scope, void* step_problem) {
 constexpr StepInfo split_128_steps[] = {
   {&attention_vectors_q8rs::op, attention_vectors_q8rs_operands, attention_vectors_q8rs_problem,
       attention_vectors_q8rs_takes},
-  {&attention_join::op, attention_join_operands, attention_join_problem},
+  {&attention_join::op, attention_join_operands, split_128_attention_join_problem},
 };
 
 constexpr ConditionInfo split_512_conditions[] = {
@@ -406,14 +488,6 @@ int split_512_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer split_512_partial_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
-  return joined * ceil_div(Integer(problem.attention_layer.keys), 512);
-}
-
-constexpr ScratchInfo split_512_scratch[] = {{"partial", DType::f32, split_512_partial_elements}};
 void split_512_attention_vectors_q8rs_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_vectors_q8rs::Problem*>(step_problem);
@@ -421,22 +495,10 @@ void split_512_attention_vectors_q8rs_problem(const SelectionScope& scope, void*
   table::set(to.slice_keys, Integer(512));
 }
 
-void split_512_attention_join_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<attention_join::Problem*>(step_problem);
-  to.batches = problem.attention_layer.batches;
-  to.key_heads = problem.attention_layer.key_heads;
-  to.group = problem.attention_layer.group;
-  to.rows = problem.attention_layer.rows;
-  to.value_width = problem.attention_layer.value_width;
-  to.output_strides = problem.attention_layer.output_strides;
-  table::set(to.slices, ceil_div(Integer(problem.attention_layer.keys), 512));
-}
-
 constexpr StepInfo split_512_steps[] = {
   {&attention_vectors_q8rs::op, attention_vectors_q8rs_operands, split_512_attention_vectors_q8rs_problem,
       attention_vectors_q8rs_takes},
-  {&attention_join::op, attention_join_operands, split_512_attention_join_problem},
+  {&attention_join::op, attention_join_operands, attention_join_problem},
 };
 
 constexpr OperandSource attention_subgroups_q8rs_operands[] = {
@@ -475,15 +537,23 @@ constexpr StepInfo vectors_steps[] = {
 };
 
 constexpr RecipeInfo kRecipes[] = {
+  {.id = "attention_q8rs.matrices",
+      .first_failing = table::all_hold,
+      .steps = matrices_steps},
+  {.id = "attention_q8rs.matrices_split_512",
+      .conditions = matrices_split_512_conditions,
+      .first_failing = matrices_split_512_first_failing,
+      .scratch = scratch,
+      .steps = matrices_split_512_steps},
   {.id = "attention_q8rs.split_128",
       .conditions = split_128_conditions,
       .first_failing = split_128_first_failing,
-      .scratch = scratch,
+      .scratch = split_128_scratch,
       .steps = split_128_steps},
   {.id = "attention_q8rs.split_512",
       .conditions = split_512_conditions,
       .first_failing = split_512_first_failing,
-      .scratch = split_512_scratch,
+      .scratch = scratch,
       .steps = split_512_steps},
   {.id = "attention_q8rs.subgroups",
       .first_failing = table::all_hold,

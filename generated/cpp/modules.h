@@ -6,6 +6,8 @@
 #include "attention.h"
 #include "attention_coopmat.h"
 #include "attention_coopmat_paged.h"
+#include "attention_coopmat_paged_q8rs.h"
+#include "attention_coopmat_q8rs.h"
 #include "attention_join.h"
 #include "attention_paged.h"
 #include "attention_paged_q8rs.h"
@@ -158,8 +160,14 @@ constexpr uint32_t kFirstModule = attention::kFirstModule + attention::kVariants
 namespace attention_coopmat_paged {
 constexpr uint32_t kFirstModule = attention_coopmat::kFirstModule + attention_coopmat::kVariants;
 }
-namespace attention_join {
+namespace attention_coopmat_paged_q8rs {
 constexpr uint32_t kFirstModule = attention_coopmat_paged::kFirstModule + attention_coopmat_paged::kVariants;
+}
+namespace attention_coopmat_q8rs {
+constexpr uint32_t kFirstModule = attention_coopmat_paged_q8rs::kFirstModule + attention_coopmat_paged_q8rs::kVariants;
+}
+namespace attention_join {
+constexpr uint32_t kFirstModule = attention_coopmat_q8rs::kFirstModule + attention_coopmat_q8rs::kVariants;
 }
 namespace attention_paged {
 constexpr uint32_t kFirstModule = attention_join::kFirstModule + attention_join::kVariants;

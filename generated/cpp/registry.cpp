@@ -4,6 +4,8 @@
 #include "attention.h"
 #include "attention_coopmat.h"
 #include "attention_coopmat_paged.h"
+#include "attention_coopmat_paged_q8rs.h"
+#include "attention_coopmat_q8rs.h"
 #include "attention_join.h"
 #include "attention_paged.h"
 #include "attention_paged_q8rs.h"
@@ -158,6 +160,8 @@ constexpr const OperatorInfo* kOperators[] = {
   &attention::op,
   &attention_coopmat::op,
   &attention_coopmat_paged::op,
+  &attention_coopmat_paged_q8rs::op,
+  &attention_coopmat_q8rs::op,
   &attention_join::op,
   &attention_paged::op,
   &attention_paged_q8rs::op,

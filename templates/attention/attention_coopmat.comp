@@ -38,4 +38,4 @@ ${declare_vectors(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/attention_scores.glsl"
-$include "lib/attention_matrices.glsl"
+$include "lib/attention_matrices.glsl" real

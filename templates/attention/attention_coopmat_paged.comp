@@ -21,4 +21,4 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/attention_scores.glsl"
 $include "lib/attention_scores.glsl" paged
-$include "lib/attention_matrices.glsl"
+$include "lib/attention_matrices.glsl" real

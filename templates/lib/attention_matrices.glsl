@@ -1,9 +1,214 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
+// Attention on f16 cooperative matrices: the kernel of attention/attention_coopmat.comp (`real`), and the same with keys
+// and values of int8 (`codes`).
+
+$part real
 // The kernel of attention/attention_coopmat.comp and attention/attention_coopmat_paged.comp.
 //
 //   KEY_AT, VALUE_AT   where keys and values are: lib/attention_scores.glsl
+#define UNIT_OF_SUMS(i) 1.0
+#define WEIGH(i, scale, greatest, total) weigh(row_of(i), scale, greatest, total)
+$include "lib/attention_matrices.glsl" tile
+
+// ---- a block of keys and values -------------------------------------------------------------------------------------
+
+const uint kFetches = (kKeys * kVectors + kWorkgroup - 1u) / kWorkgroup;
+uvec4 next_key[kFetches], next_value[kFetches];
+
+void fetch(Tile tile, int block) {
+  const uint first_key = tile.batch * problem.key_strides[0] + tile.key_head * problem.key_strides[1];
+  const uint first_value = tile.batch * problem.value_strides[0] + tile.key_head * problem.value_strides[1];
+  [[unroll]] for (uint i = 0u; i < kFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kWorkgroup;
+    const uint key = uint(block) + place / kVectors, vector = place % kVectors;
+    const bool exists = int(key) < tile.end;
+    next_key[i] = exists && vector < problem.width / 8u
+                      ? key_vectors[KEY_AT(first_key, tile.batch, tile.key_head, key) / 8u + vector] : uvec4(0u);
+    next_value[i] = exists && vector < problem.value_width / 8u
+                        ? value_vectors[VALUE_AT(first_value, tile.batch, tile.key_head, key) / 8u + vector] : uvec4(0u);
+  }
+}
+
+void put_down() {
+  [[unroll]] for (uint i = 0u; i < kFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kWorkgroup;
+    if (kFetches * kWorkgroup == kKeys * kVectors || place < kKeys * kVectors) {
+      const uint word = place / kVectors * kPitch + place % kVectors;
+      tile_words[word] = next_key[i];
+      tile_words[kValueTile + word] = next_value[i];
+    }
+  }
+}
+
+$include "lib/attention_matrices.glsl" products
+
+// Puts down the weights and the factor of a row of the tile, and adds this member's weights to its total.
+void weigh(uint r, float scale, inout float greatest, inout float total) {
+  vec4 best4 = vec4(minus_infinity());
+  [[unroll]] for (uint q = 0u; q < kQuads; ++q) {
+    precise const vec4 scores = scores_at(r, q) * scale;
+    best4 = max(best4, scores);
+  }
+  const float best = max(max(max(best4.x, best4.y), max(best4.z, best4.w)), greatest);
+  // A row that has seen only -infinity has added up nothing.
+  const bool is_empty = is_minus_infinity(best);
+  const float factor = is_empty || is_minus_infinity(greatest) ? 0.0 : weight_of(greatest - best);
+  greatest = best;
+  if (member() == 0u) factors[r / 4u][r % 4u] = factor;
+  vec4 sum = vec4(0.0);
+  [[unroll]] for (uint o = 0u; o < kOwnQuads / 2u; ++o) {
+    uvec4 halves;
+    [[unroll]] for (uint h = 0u; h < 2u; ++h) {
+      precise const vec4 scores = scores_at(r, member() * kOwnQuads + 2u * o + h) * scale;   // as for best
+      const vec4 distances = scores - (is_empty ? 0.0 : best);
+      const vec4 weights = exp2_or_nan(distances * kLog2E + kLift);
+      sum += weights;
+      halves[2u * h] = packHalf2x16(weights.xy);
+      halves[2u * h + 1u] = packHalf2x16(weights.zw);
+    }
+    tile_words[r * kWeightPitch + member() * (kOwnQuads / 2u) + o] = halves;
+  }
+  total = total * factor + ((sum.x + sum.y) + (sum.z + sum.w));
+}
+
+$include "lib/attention_matrices.glsl" outputs
+
+$part codes
+// The kernel of attention/attention_coopmat_q8rs.comp and attention/attention_coopmat_paged_q8rs.comp.
+//
+// A code is exact in f16, so the products with keys are those of `real`, times the keys' scales. A weight times its
+// value's scale may be any number. So the sums of a row have a unit: a power of two, by the row's largest scale so far.
+// Weights times scales are at most 2^15 of them, and are stored as f16. The sum of weights has no unit.
+#define KEYS_ARE_CODES
+#define UNIT_OF_SUMS(i) unit_of_sums(i)
+#define WEIGH(i, scale, greatest, total) weigh(i, scale, greatest, total)
+$include "lib/attention_scores.glsl" scales
+$include "lib/attention_matrices.glsl" tile
+
+// ---- a block of keys and values -------------------------------------------------------------------------------------
+
+const uint kCodeVectors = ${tile.width} / 16u;   // of a key: sixteen codes each
+const uint kFetches = (kKeys * kCodeVectors + kWorkgroup - 1u) / kWorkgroup;
+const uint kScaleFetches = (kKeys + kWorkgroup - 1u) / kWorkgroup;
+uvec4 next_key[kFetches], next_value[kFetches];
+vec2 next_scales[kScaleFetches];   // of a key, and of its value
+shared vec4 key_scales[kKeys / 4u], value_scales[kKeys / 4u];
+
+void fetch(Tile tile, int block) {
+  const uint first_key = tile.batch * problem.key_strides[0] + tile.key_head * problem.key_strides[1];
+  const uint first_value = tile.batch * problem.value_strides[0] + tile.key_head * problem.value_strides[1];
+  [[unroll]] for (uint i = 0u; i < kFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kWorkgroup;
+    const uint key = uint(block) + place / kCodeVectors, vector = place % kCodeVectors;
+    const bool exists = int(key) < tile.end;
+    next_key[i] = exists && vector < problem.width / 16u
+                      ? key_vectors[KEY_AT(first_key, tile.batch, tile.key_head, key) / 16u + vector] : uvec4(0u);
+    next_value[i] = exists && vector < problem.value_width / 16u
+                        ? value_vectors[VALUE_AT(first_value, tile.batch, tile.key_head, key) / 16u + vector]
+                        : uvec4(0u);
+  }
+  [[unroll]] for (uint i = 0u; i < kScaleFetches; ++i) {
+    const int key = block + int(gl_LocalInvocationIndex + i * kWorkgroup);
+    next_scales[i] = vec2(0.0);
+    if (key < min(block + int(kKeys), tile.end)) {
+      next_scales[i] = vec2(key_scale(tile.batch, tile.key_head, key),
+                            value_weight(1.0, tile.batch, tile.key_head, key, tile.end));
+    }
+  }
+}
+
+// Four codes as halves. 0x6400 is the f16 number 1024. With an integer below 1024 in its mantissa, here a code plus 128,
+// it is 1024 plus the integer. A compiler must not know both constants: then a GPU needs one instruction for & and ^.
+uvec2 halves_of_codes(uint word) {
+  const uint bits = 0x64806480u | problem.width >> 31;
+  const f16vec2 even = unpackFloat2x16(word & 0x00ff00ffu ^ bits) - float16_t(1152.0);
+  const f16vec2 odd = unpackFloat2x16(word >> 8 & 0x00ff00ffu ^ bits) - float16_t(1152.0);
+  return uvec2(packFloat2x16(f16vec2(even.x, odd.x)), packFloat2x16(f16vec2(even.y, odd.y)));
+}
+
+void put_codes(uint word, uvec4 codes) {
+  tile_words[word] = uvec4(halves_of_codes(codes.x), halves_of_codes(codes.y));
+  tile_words[word + 1u] = uvec4(halves_of_codes(codes.z), halves_of_codes(codes.w));
+}
+
+void put_down() {
+  [[unroll]] for (uint i = 0u; i < kFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kWorkgroup;
+    if (kFetches * kWorkgroup == kKeys * kCodeVectors || place < kKeys * kCodeVectors) {
+      const uint word = place / kCodeVectors * kPitch + 2u * (place % kCodeVectors);
+      put_codes(word, next_key[i]);
+      put_codes(kValueTile + word, next_value[i]);
+    }
+  }
+  [[unroll]] for (uint i = 0u; i < kScaleFetches; ++i) {
+    const uint key = gl_LocalInvocationIndex + i * kWorkgroup;
+    if (key < kKeys) {
+      key_scales[key / 4u][key % 4u] = next_scales[i].x;
+      value_scales[key / 4u][key % 4u] = next_scales[i].y;
+    }
+  }
+}
+
+$include "lib/attention_matrices.glsl" products
+
+// The exponent of a row's largest scale of a value, biased as in f32: scales are below 2^(exponent - 126), and the unit
+// of its sums is 2^(exponent - 141). It is large enough that the unit is not subnormal.
+uint scale_exponents[kRowsOfMember];
+const uint kLeastExponent = 15u;
+
+float power_of_two(uint biased) { return uintBitsToFloat(biased << 23); }
+void begin_units() {
+  [[unroll]] for (uint i = 0u; i < kRowsOfMember; ++i) scale_exponents[i] = kLeastExponent;
+}
+float unit_of_sums(uint i) { return power_of_two(scale_exponents[i] - 14u); }
+
+// Puts down the weights and the factor of a row of the tile, and adds this member's weights to its total.
+void weigh(uint i, float scale, inout float greatest, inout float total) {
+  const uint r = row_of(i);
+  vec4 best4 = vec4(minus_infinity()), largest4 = vec4(0.0);
+  [[unroll]] for (uint q = 0u; q < kQuads; ++q) {
+    precise const vec4 scores = scores_at(r, q) * scale;
+    best4 = max(best4, scores);
+    // Scales of keys that the row does not use are not its scales.
+    const bvec4 is_unused = equal(floatBitsToUint(scores), uvec4(floatBitsToUint(minus_infinity())));
+    largest4 = max(largest4, mix(abs(value_scales[q]), vec4(0.0), is_unused));
+  }
+  const float best = max(max(max(best4.x, best4.y), max(best4.z, best4.w)), greatest);
+  const float largest = max(max(largest4.x, largest4.y), max(largest4.z, largest4.w));
+  const uint exponent = max(floatBitsToUint(largest) >> 23 & 0xffu, scale_exponents[i]);
+  const float unit_factor = power_of_two(uint(max(127 + int(scale_exponents[i]) - int(exponent), 0)));
+  // A row that has seen only -infinity has added up nothing.
+  const bool is_empty = is_minus_infinity(best);
+  const float factor = is_empty || is_minus_infinity(greatest) ? 0.0 : weight_of(greatest - best);
+  greatest = best;
+  scale_exponents[i] = exponent;
+  if (member() == 0u) factors[r / 4u][r % 4u] = factor * unit_factor;
+  vec4 sum = vec4(0.0);
+  [[unroll]] for (uint o = 0u; o < kOwnQuads / 2u; ++o) {
+    uvec4 halves;
+    [[unroll]] for (uint h = 0u; h < 2u; ++h) {
+      const uint q = member() * kOwnQuads + 2u * o + h;
+      precise const vec4 scores = scores_at(r, q) * scale;   // as for best
+      const vec4 distances = scores - (is_empty ? 0.0 : best);
+      const vec4 weights = exp2_or_nan(distances * kLog2E);
+      sum += weights;
+      // In this order: the scale of a key that the row does not use may be far above the unit.
+      precise const vec4 of_value = weights * value_scales[q];
+      precise const vec4 in_units = of_value * power_of_two(268u - exponent);
+      halves[2u * h] = packHalf2x16(in_units.xy);
+      halves[2u * h + 1u] = packHalf2x16(in_units.zw);
+    }
+    tile_words[r * kWeightPitch + member() * (kOwnQuads / 2u) + o] = halves;
+  }
+  total = total * factor + ((sum.x + sum.y) + (sum.z + sum.w));
+}
+
+$include "lib/attention_matrices.glsl" outputs
+
+$part tile
+// The tile of both, its shared memory and its matrices.
 const uint kWorkgroup = ${tile.workgroup};
 const uint kStrip = ${tile.blocks} * ${matrix.m}u;            // rows of a subgroup
 const uint kRows = ${tile.m} * kStrip;
@@ -49,36 +254,8 @@ int query_of(uint row) { return int(row / problem.group); }
 uint first_row_of_subgroup() { return gl_SubgroupID / ${tile.n} * kStrip; }
 uint subgroup_column() { return gl_SubgroupID % ${tile.n}; }
 
-// ---- a block of keys and values -------------------------------------------------------------------------------------
-
-const uint kFetches = (kKeys * kVectors + kWorkgroup - 1u) / kWorkgroup;
-uvec4 next_key[kFetches], next_value[kFetches];
-
-void fetch(Tile tile, int block) {
-  const uint first_key = tile.batch * problem.key_strides[0] + tile.key_head * problem.key_strides[1];
-  const uint first_value = tile.batch * problem.value_strides[0] + tile.key_head * problem.value_strides[1];
-  [[unroll]] for (uint i = 0u; i < kFetches; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * kWorkgroup;
-    const uint key = uint(block) + place / kVectors, vector = place % kVectors;
-    const bool exists = int(key) < tile.end;
-    next_key[i] = exists && vector < problem.width / 8u
-                      ? key_vectors[KEY_AT(first_key, tile.batch, tile.key_head, key) / 8u + vector] : uvec4(0u);
-    next_value[i] = exists && vector < problem.value_width / 8u
-                        ? value_vectors[VALUE_AT(first_value, tile.batch, tile.key_head, key) / 8u + vector] : uvec4(0u);
-  }
-}
-
-void put_down() {
-  [[unroll]] for (uint i = 0u; i < kFetches; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * kWorkgroup;
-    if (kFetches * kWorkgroup == kKeys * kVectors || place < kKeys * kVectors) {
-      const uint word = place / kVectors * kPitch + place % kVectors;
-      tile_words[word] = next_key[i];
-      tile_words[kValueTile + word] = next_value[i];
-    }
-  }
-}
-
+$part products
+// The products of both, and their scores.
 void load_queries(Tile tile) {
   for (uint place = gl_LocalInvocationIndex; place < kRows * kVectors; place += kWorkgroup) {
     const uint r = place / kVectors, vector = place % kVectors, row = tile.first_row + r;
@@ -122,6 +299,13 @@ void multiply_keys() {
       }
     }
   }
+#ifdef KEYS_ARE_CODES
+  [[unroll]] for (uint j = 0u; j < kKeyMatrices; ++j) {
+    coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> of_keys;   // its rows are equal
+    coopMatLoad(of_keys, key_scales, (first_key + j * ${matrix.n}u) / 4u, 0u, gl_CooperativeMatrixLayoutRowMajor);
+    [[unroll]] for (uint i = 0u; i < ${tile.blocks}; ++i) scores[i][j] *= of_keys;
+  }
+#endif
   [[unroll]] for (uint i = 0u; i < ${tile.blocks}; ++i) {
     [[unroll]] for (uint j = 0u; j < kKeyMatrices; ++j) {
       coopMatStore(scores[i][j], tile_words,
@@ -191,37 +375,14 @@ void finish_scores(Tile tile, int block) {
 }
 
 // 2^x, with NaN for NaN.
-vec4 lifted_weights(vec4 x) { return mix(exp2(x), x, isnan(x)); }
+vec4 exp2_or_nan(vec4 x) { return mix(exp2(x), x, isnan(x)); }
 
-// Puts down the weights and the factor of a row of the tile, and adds this member's weights to its total.
-void weigh(uint r, float scale, inout float greatest, inout float total) {
-  vec4 best4 = vec4(minus_infinity());
-  [[unroll]] for (uint q = 0u; q < kQuads; ++q) {
-    precise const vec4 scores = scores_at(r, q) * scale;
-    best4 = max(best4, scores);
-  }
-  const float best = max(max(max(best4.x, best4.y), max(best4.z, best4.w)), greatest);
-  // A row that has seen only -infinity has added up nothing.
-  const bool is_empty = is_minus_infinity(best);
-  const float factor = is_empty || is_minus_infinity(greatest) ? 0.0 : weight_of(greatest - best);
-  greatest = best;
-  if (member() == 0u) factors[r / 4u][r % 4u] = factor;
-  vec4 sum = vec4(0.0);
-  [[unroll]] for (uint o = 0u; o < kOwnQuads / 2u; ++o) {
-    uvec4 halves;
-    [[unroll]] for (uint h = 0u; h < 2u; ++h) {
-      precise const vec4 scores = scores_at(r, member() * kOwnQuads + 2u * o + h) * scale;   // as for best
-      const vec4 distances = scores - (is_empty ? 0.0 : best);
-      const vec4 weights = lifted_weights(distances * kLog2E + kLift);
-      sum += weights;
-      halves[2u * h] = packHalf2x16(weights.xy);
-      halves[2u * h + 1u] = packHalf2x16(weights.zw);
-    }
-    tile_words[r * kWeightPitch + member() * (kOwnQuads / 2u) + o] = halves;
-  }
-  total = total * factor + ((sum.x + sum.y) + (sum.z + sum.w));
-}
-
+$part outputs
+// The main() of both, with what they define:
+//
+//   fetch, put_down   load a block of keys and values, and put it into shared memory
+//   WEIGH             makes weights of this invocation's row `i`, of its scores times `scale`
+//   UNIT_OF_SUMS      the sums of row `i` are in this unit; without KEYS_ARE_CODES, they are in that of the sum of weights
 // ---- outputs --------------------------------------------------------------------------------------------------------
 
 $if stage == slice
@@ -243,8 +404,11 @@ void finish_rows(Tile tile, float own[kRowsOfMember], float greatest[kRowsOfMemb
     float total = 0.0;
     for (uint m = 0u; m < kMembers; ++m) total += totals[m * kRows + r];
 $if stage == whole
-    factors[r / 4u][r % 4u] = total == 0.0 ? 0.0 : 1.0 / total;   // no key: zeros
+    factors[r / 4u][r % 4u] = total == 0.0 ? 0.0 : UNIT_OF_SUMS(i) / total;   // no key: zeros
 $else
+#ifdef KEYS_ARE_CODES
+    factors[r / 4u][r % 4u] = UNIT_OF_SUMS(i);
+#endif
     if (row < problem.rows) {
       output_vectors[vector_of(tile, row) + problem.value_width / 4u] =
           floatBitsToUint(vec4(greatest[i], total, 0.0, 0.0));
@@ -343,6 +507,9 @@ $end
     greatest[i] = minus_infinity();
     own_totals[i] = 0.0;
   }
+#ifdef KEYS_ARE_CODES
+  begin_units();
+#endif
   for (int block = tile.begin; block < tile.end; block += int(kKeys)) {
     const bool is_plain =
         !${capped} && !${masked} && block >= tile.of_all.x && block + int(kKeys) <= tile.of_all.y;
@@ -357,7 +524,7 @@ $end
       barrier();
     }
     [[unroll]] for (uint i = 0u; i < kRowsOfMember; ++i) {
-      weigh(row_of(i), is_plain ? problem.scale : 1.0, greatest[i], own_totals[i]);
+      WEIGH(i, is_plain ? problem.scale : 1.0, greatest[i], own_totals[i]);
     }
     barrier();
     scale_sums();
@@ -366,6 +533,10 @@ $end
   finish_rows(tile, own_totals, greatest);
 $if stage == whole
   scale_sums();
+$else
+#ifdef KEYS_ARE_CODES
+  scale_sums();
+#endif
 $end
   store_outputs(tile);
 }

@@ -3,6 +3,8 @@
 //
 // Attention and rotary embeddings on every kernel, within the bounds of docs/attention_bound.md.
 
+#include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "operators.h"
@@ -438,14 +440,17 @@ TEST_F(AttentionTest, WithMasksAndSoftcaps) {
 }
 
 TEST_F(AttentionTest, OfNothing) {
-  for (const Layer& layer :
-       {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}, {.keys = 0}})
-    expect_reference("attention", request_of(layer, DType::f32), kEverythingAsAsked);
-  // Without elements, all scores are 0, and a row is the mean of the values.
-  Request request = request_of({.queries = 3, .keys = 9}, DType::f32);
-  request.inputs["query"] = zeros(DType::f32, {1, 3, 1, 0});
-  request.inputs["key"] = zeros(DType::f32, {1, 9, 1, 0});
-  expect_reference("attention", request, kEverythingAsAsked);
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    SCOPED_TRACE(name(dtype));
+    for (const Layer& layer :
+         {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}, {.keys = 0}})
+      expect_reference("attention", request_of(layer, dtype), kEverythingAsAsked);
+    // Without elements, all scores are 0, and a row is the mean of the values.
+    Request request = request_of({.queries = 3, .keys = 9}, dtype);
+    request.inputs["query"] = zeros(dtype, {1, 3, 1, 0});
+    request.inputs["key"] = zeros(dtype, {1, 9, 1, 0});
+    expect_reference("attention", request, kEverythingAsAsked);
+  }
 }
 
 // The memory after the keys of a batch may have any content.
@@ -590,18 +595,21 @@ TEST_F(AttentionTest, OfSharedAndMissingBlocks) {
 }
 
 TEST_F(AttentionTest, OfNoBlocks) {
-  for (const Layer& layer : {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}}) {
-    const Request request = in_blocks(request_of(layer, DType::f32), layer, 4);
-    expect_reference("attention_paged", request, kEverythingAsAsked);
-    expect_reference("attention_paged_q8rs", with_int8_keys(request), kEverythingAsAsked);
-  }
-  // No block, and no entry in the table: rows without keys are zeros.
-  for (const auto& [count, per_row] : {std::pair{0, 3}, {2, 0}, {0, 0}}) {
-    Request request = in_blocks(request_of({.queries = 2}, DType::f32), {.queries = 2}, 4);
-    for (const char* operand : {"key", "value"}) request.inputs[operand] = zeros(DType::f32, {count, 4, 1, 32});
-    request.inputs["blocks"] = zeros(DType::i32, {1, per_row});
-    expect_reference("attention_paged", request, kEverythingAsAsked);
-    expect_reference("attention_paged_q8rs", with_int8_keys(request), kEverythingAsAsked);
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    SCOPED_TRACE(name(dtype));
+    for (const Layer& layer : {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}}) {
+      const Request request = in_blocks(request_of(layer, dtype), layer, 4);
+      expect_reference("attention_paged", request, kEverythingAsAsked);
+      expect_reference("attention_paged_q8rs", with_int8_keys(request), kEverythingAsAsked);
+    }
+    // No block, and no entry in the table: rows without keys are zeros.
+    for (const auto& [count, per_row] : {std::pair{0, 3}, {2, 0}, {0, 0}}) {
+      Request request = in_blocks(request_of({.queries = 2}, dtype), {.queries = 2}, 4);
+      for (const char* operand : {"key", "value"}) request.inputs[operand] = zeros(dtype, {count, 4, 1, 32});
+      request.inputs["blocks"] = zeros(DType::i32, {1, per_row});
+      expect_reference("attention_paged", request, kEverythingAsAsked);
+      expect_reference("attention_paged_q8rs", with_int8_keys(request), kEverythingAsAsked);
+    }
   }
 }
 
@@ -667,9 +675,13 @@ TEST_F(AttentionTest, OfInt8Blocks) {
 }
 
 TEST_F(AttentionTest, OfInt8OfNothing) {
-  for (const Layer& layer :
-       {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}, {.keys = 0}})
-    expect_reference("attention_q8rs", with_int8_keys(request_of(layer, DType::f32)), kEverythingAsAsked);
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Layer& layer :
+         {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}, {.keys = 0}}) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), text_of(layer)));
+      expect_reference("attention_q8rs", with_int8_keys(request_of(layer, dtype)), kEverythingAsAsked);
+    }
+  }
 }
 
 // A scale that is not finite counts as NaN: the rows that have the key, or the value, are NaN. Scales from the last key
@@ -688,6 +700,66 @@ TEST_F(AttentionTest, OfInt8WithSpecialScales) {
         expect_reference("attention_q8rs", request, kEverythingAsAsked);
         expect_reference("attention_paged_q8rs", in_blocks(request, layer, 16), kEverythingAsAsked);
       }
+    }
+  }
+}
+
+// Scales of values that differ by many powers of two, in one row: growing, falling, alternating; below 0; with large
+// ones of little weight, or of keys that the row does not use. Scales of keys below 0, and of any size. Two slices.
+TEST_F(AttentionTest, OfInt8WithScalesOfEverySize) {
+  constexpr int64_t kKeys = 530, kRows = 5;
+  struct Scales {
+    const char* name;
+    std::function<double(int64_t)> of_key, of_value;
+  };
+  const auto small = [](int64_t key) { return 0.01 + 1e-4 * static_cast<double>(key % 7); };
+  const Scales kinds[] = {
+      {"growing", small, [](int64_t key) { return std::exp2(static_cast<double>(key) / 12 - 45); }},
+      {"falling", small, [](int64_t key) { return std::exp2(4 - static_cast<double>(key) / 12); }},
+      {"alternating", small, [](int64_t key) { return std::exp2(key % 3 == 0 ? -30.0 : 3 * (key % 5) - 20.0); }},
+      {"of both signs", [&](int64_t key) { return key % 2 == 0 ? small(key) : -small(key); },
+       [&](int64_t key) { return key % 3 == 0 ? small(key) : -small(key); }},
+      {"tiny", small, [](int64_t) { return 1e-30; }},
+      {"subnormal", [](int64_t) { return 1e-39; }, [](int64_t) { return 1e-39; }},
+      {"least", small, [](int64_t key) { return std::exp2(static_cast<double>(key) / 4 - 140); }},
+      {"huge", small, [](int64_t) { return 1e30; }},
+      {"mostly zero", small, [](int64_t key) { return key == 77 ? 0.02 : 0; }},
+      {"zero", [](int64_t) { return 0; }, [](int64_t) { return 0; }},
+      // The mask gives these keys small weights.
+      {"large where weights are small", small, [](int64_t key) { return key >= 40 && key < 50 ? 40 : 0.01; }},
+      {"of far scores", [](int64_t key) { return key == 60 ? 30 : 1e-6; }, small},
+  };
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    size_t i = 0;
+    for (const Scales& kind : kinds) {
+      const bool is_masked = i % 2 == 0;
+      if (!has_turn(i++, 3)) continue;
+      const Layer layer{.batches = 2,
+                        .heads = 2,
+                        .queries = kRows,
+                        .keys = kKeys,
+                        .causal = "to_last",
+                        .mask = is_masked ? Shape{kRows, kKeys} : Shape{},
+                        .lengths = {kKeys, 50},
+                        .keys_heads_first = true};
+      Request request = with_int8_keys(request_of(layer, dtype));
+      if (is_masked) {
+        for (int64_t at = 0; at < kRows * kKeys; ++at) {
+          const int64_t key = at % kKeys;
+          if (key >= 40 && key < 50) set_element(request.inputs.at("mask"), at, -9);
+          if (key >= 50 && key < 60) set_element(request.inputs.at("mask"), at, -kInfinity);
+        }
+      }
+      HostTensor& scales = request.inputs.at("scales");
+      for (int64_t row = 0; row < 2 * kKeys; ++row) {
+        const int64_t key = row % kKeys;
+        set_element(scales, 2 * row, kind.of_key(key));
+        // The mask hides these keys: their scales are not the row's.
+        set_element(scales, 2 * row + 1, is_masked && key >= 50 && key < 60 ? 1e30 : kind.of_value(key));
+      }
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), kind.name));
+      expect_reference("attention_q8rs", request, kEverythingAsAsked);
+      expect_reference("attention_paged_q8rs", in_blocks(request, layer, 2), kEverythingAsAsked);
     }
   }
 }

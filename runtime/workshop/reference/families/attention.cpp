@@ -214,8 +214,12 @@ struct Heads {
     const double scale = element(*scales, 2 * place(batch, head, row) + part);
     return std::isfinite(scale) ? scale : kNan;
   }
+  // Without the scale.
+  double stored(int64_t batch, int64_t head, int64_t row, int64_t d) const {
+    return element(tensor, place(batch, head, row) * width() + d);
+  }
   double at(int64_t batch, int64_t head, int64_t row, int64_t d) const {
-    return element(tensor, place(batch, head, row) * width() + d) * scale(batch, head, row);
+    return stored(batch, head, row, d) * scale(batch, head, row);
   }
 };
 
@@ -241,10 +245,12 @@ struct Arithmetic {
   double distance_steps;  // and for each unit between its score and the greatest
   double of_weight;       // the relative error of storing a weight
   double lost_weight;     // the largest weight that may count as 0
+  double lost_scale;      // the largest product of a weight and a scale that may, divided by the row's largest scale
 };
 
-constexpr Arithmetic kRealArithmetic{1, 64, 3, 1, 0, kLost};
-constexpr Arithmetic kHalfArithmetic{2, 32, 80, 10, 0x1p-10, 0x1p-29 + kLost};
+constexpr Arithmetic kRealArithmetic{1, 64, 3, 1, 0, kLost, 0};
+constexpr Arithmetic kHalfArithmetic{2, 32, 80, 10, 0x1p-10, 0x1p-29 + kLost, 0};
+constexpr Arithmetic kHalfArithmeticOfInt8{2, 32, 80, 10, 0x1p-10, kLost, 0x1p-28};
 
 // Errors of -infinity and NaN are none.
 double finite(double error) { return std::isfinite(error) ? error : 0; }
@@ -267,7 +273,9 @@ struct Attention {
         softcap(static_cast<double>(static_cast<float>(attribute<double>(request, "softcap")))),
         causal(attribute<std::string>(request, "causal")),
         window(attribute<int64_t>(request, "window")),
-        arithmetic(query.tensor.dtype == DType::f16 ? kHalfArithmetic : kRealArithmetic) {
+        arithmetic(query.tensor.dtype != DType::f16 ? kRealArithmetic
+                   : value.scales                   ? kHalfArithmeticOfInt8
+                                                    : kHalfArithmetic) {
     const auto given = request.attributes.find("scale");
     const double root = query.width() == 0 ? 1 : 1 / std::sqrt(static_cast<double>(query.width()));
     scale = given != request.attributes.end() ? attribute<double>(request, "scale") : root;
@@ -313,7 +321,7 @@ struct Attention {
     const auto [begin, end] = keys_of(batch, row);
     const int64_t key_head = head / (query.heads() / key.heads());
     std::vector<Score> scores;
-    double greatest = -kInfinity, greatest_error = 0;
+    double greatest = -kInfinity, greatest_error = 0, largest_scale = 0;
     bool is_undefined = false;
     for (int64_t at = begin; at < end; ++at) {
       scores.push_back(score(batch, head, row, at));
@@ -321,6 +329,7 @@ struct Attention {
       is_undefined |= std::isnan(last.value) || last.value == kInfinity;
       greatest = std::max(greatest, last.value);
       greatest_error = std::max(greatest_error, last.error);
+      if (last.value != -kInfinity) largest_scale = std::max(largest_scale, std::abs(value.scale(batch, key_head, at)));
     }
     const auto set = [&](int64_t e, double result, double bound) {
       exact.values[static_cast<size_t>(first + e)] = result;
@@ -354,9 +363,10 @@ struct Attention {
     for (int64_t e = 0; e < value.width(); ++e) {
       double sum = 0, error = 0;
       for (size_t j = 0; j < weights.size(); ++j) {
-        const double v = value.at(batch, key_head, begin + static_cast<int64_t>(j), e);
+        const int64_t at = begin + static_cast<int64_t>(j);
+        const double stored = value.stored(batch, key_head, at, e), v = stored * value.scale(batch, key_head, at);
         sum += weights[j] * v;
-        error += errors[j] * std::abs(v) + lost;
+        error += errors[j] * std::abs(v) + arithmetic.lost_scale * largest_scale * std::abs(stored) + lost;
       }
       const double result = sum / total;
       const double whole = (error / total + std::abs(result) * of_total) / (1 - of_total);
