@@ -153,8 +153,8 @@ void put_down() {
 
 $include "lib/attention_matrices.glsl" products
 
-// The exponent of a row's largest scale of a value, biased as in f32: scales are below 2^(exponent - 126), and the unit
-// of its sums is 2^(exponent - 141). It is large enough that the unit is not subnormal.
+// The exponent of a row's largest scale of a value, biased as in f32. Scales are below 2^(exponent - 126). The unit of
+// the row's sums is 2^(exponent - 141). With the least exponent, the unit is the least number that is not subnormal.
 uint scale_exponents[kRowsOfMember];
 const uint kLeastExponent = 15u;
 

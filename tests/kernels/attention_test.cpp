@@ -625,6 +625,8 @@ const Layer kInt8Layers[] = {
     {.heads = 2, .key_heads = 1, .queries = 3, .keys = 300, .width = 256},
     {.queries = 2, .keys = 5, .width = 300, .value_width = 1000},
     {.queries = 2, .keys = 5, .width = 64, .value_width = 256},
+    {.queries = 9, .keys = 40, .width = 24, .value_width = 8},
+    {.heads = 4, .key_heads = 2, .queries = 9, .keys = 600, .width = 64, .value_width = 48},  // every row uses all keys
     {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .heads_first = true},
     {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .keys_heads_first = true},
     {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 70, .mask = {2, 1, 1, 70}},
