@@ -412,9 +412,8 @@ endfunction()
 #   masked.<device>.<conformance|kernels|models|graph>
 #
 # `models` has the networks among the tests of `graph`, which is in the whole only. So are the devices that DEVICES does
-# not name. A device has a share of the kernels' tests, and a small
-# sample of the kernels: the devices that DEVICES names run all of these tests together, and so do the others. The tests
-# of kernels of named devices take turns.
+# not name. A device has a share of the kernels' tests, and a small sample of the kernels: the devices that DEVICES names
+# run all of these tests together, and so do the others. The tests of kernels of named devices take turns.
 function(qgen_add_masked_tests)
   cmake_parse_arguments(MASKED "" "CASES" "DEVICES" ${ARGN})
   if(QGEN_SANITIZE)
@@ -444,11 +443,9 @@ function(qgen_add_masked_tests)
       COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
     qgen_register_kernel_entry(masked.${device}.graph graph ${driver} whole ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
-    if(label STREQUAL more)
-      qgen_register_kernel_entry(masked.${device}.models graph ${driver} ${label} ENVIRONMENT "${mask}"
-        "GTEST_FILTER=PreparedTest.*:FixedModelTest.*:GeneratorTest.TokensAreThoseOfOnnxRuntime"
-        COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
-    endif()
+    qgen_register_kernel_entry(masked.${device}.models graph ${driver} ${label} ENVIRONMENT "${mask}"
+      "GTEST_FILTER=PreparedTest.*:FixedModelTest.*:GeneratorTest.TokensAreThoseOfOnnxRuntime"
+      COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
   endforeach()
 endfunction()
 
