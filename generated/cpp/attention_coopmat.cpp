@@ -37,7 +37,7 @@ constexpr FieldInfo kFields[] = {
   table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
   {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
   table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_lengths), 1}),
-  {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -69,7 +69,7 @@ enum class Name : uint16_t {
   has_softcap,
   has_mask,
   has_lengths,
-  slice_keys,
+  slices,
   kDevice,
 };
 
@@ -129,7 +129,7 @@ constexpr ConditionInfo kConditions[] = {
   {"tile.keys * tile_rows >= 8 * tile.workgroup",
       table::kNamesOf<Name::matrix_m, Name::tile_workgroup, Name::tile_m, Name::tile_blocks, Name::tile_keys>},
   {"steps <= 65000 or not device.is_cpu",
-      table::kNamesOf<Name::tile_keys, Name::keys, Name::slice_keys,
+      table::kNamesOf<Name::tile_keys, Name::keys, Name::slices,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
@@ -140,7 +140,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)),
       Integer(specialization.tile_keys));
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
@@ -231,9 +231,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -275,10 +274,9 @@ Real cost(const SelectionScope& scope) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)),
       Integer(specialization.tile_keys));
   const Real fetch_us = Integer(2) * Integer(2) * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       / Real(device.cache_bytes_per_us);
@@ -290,8 +288,8 @@ Real cost(const SelectionScope& scope) {
       2 * Integer(specialization.tile_keys) * Integer(specialization.tile_width) * Real(fit.code_ops)
       / Real(device.f32_ops_per_us), Real(0.0));
   const Real joined_us = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.rows) * slices * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4
-      / Real(device.bytes_per_us);
+      * Integer(problem.attention_layer.rows) * Integer(problem.slices)
+      * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4 / Real(device.bytes_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
       + key_share * ceil_div(tiles, Integer(device.compute_units)) * steps
       * (Real(fit.step_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us + code_us));
@@ -316,10 +314,10 @@ constexpr InterfaceInfo binds_f0d2cae4 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_c6550408,
 };
-constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
-  {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
+  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
 constexpr uint32_t workgroup_f07e9a2e[][3] = {
   {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {16, 1, 1},
@@ -329,6 +327,10 @@ constexpr uint32_t shared_bytes_55d165d2[] = {
 };
 constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
+  {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
@@ -336,31 +338,27 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = 
 constexpr uint32_t shared_bytes_56aea4c4[] = {
   27776, 27776, 20224, 22656, 39744, 27904, 36672, 39552, 28288, 23168, 39552, 10464,
 };
-constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
-  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
 enum Interface : uint16_t {
-  uses_86704d12,
-  uses_9c19896f,
-  uses_a327aafd,
+  uses_3bbcffb7,
+  uses_7024096c,
+  uses_9983f689,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_55d165d2, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_86704d12
-  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_56aea4c4, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_9c19896f
-  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_55d165d2, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_a327aafd
+  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_55d165d2, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_3bbcffb7
+  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_55d165d2, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_7024096c
+  {&binds_f0d2cae4, workgroup_f07e9a2e, shared_bytes_56aea4c4, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_9983f689
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_coopmat.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_a327aafd},
-    {"attention_coopmat.f16.f16.whole.m16n8k16", {f16, f16, Stage::whole, 16, 8, 16}, uses_86704d12},
-    {"attention_coopmat.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_9c19896f},
-    {"attention_coopmat.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_a327aafd},
-    {"attention_coopmat.f16.f32.slice.m16n8k16", {f16, f32, Stage::slice, 16, 8, 16}, uses_86704d12},
-    {"attention_coopmat.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_9c19896f},
+    {"attention_coopmat.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_3bbcffb7},
+    {"attention_coopmat.f16.f16.whole.m16n8k16", {f16, f16, Stage::whole, 16, 8, 16}, uses_7024096c},
+    {"attention_coopmat.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_9983f689},
+    {"attention_coopmat.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_3bbcffb7},
+    {"attention_coopmat.f16.f32.slice.m16n8k16", {f16, f32, Stage::slice, 16, 8, 16}, uses_7024096c},
+    {"attention_coopmat.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_9983f689},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -41,7 +41,7 @@ constexpr FieldInfo kFields[] = {
   {"block_size", FieldInfo::Kind::u32, offsetof(Problem, block_table.block_size), 1},
   table::data({"blocks_per_row", FieldInfo::Kind::u32, offsetof(Problem, block_table.blocks_per_row), 1}),
   {"block_count", FieldInfo::Kind::u32, offsetof(Problem, block_table.block_count), 1},
-  {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -76,7 +76,7 @@ enum class Name : uint16_t {
   block_size,
   blocks_per_row,
   block_count,
-  slice_keys,
+  slices,
   kDevice,
 };
 
@@ -136,7 +136,7 @@ constexpr ConditionInfo kConditions[] = {
   {"tile.keys * tile_rows >= 8 * tile.workgroup",
       table::kNamesOf<Name::matrix_m, Name::tile_workgroup, Name::tile_m, Name::tile_blocks, Name::tile_keys>},
   {"steps <= 65000 or not device.is_cpu",
-      table::kNamesOf<Name::tile_keys, Name::keys, Name::slice_keys,
+      table::kNamesOf<Name::tile_keys, Name::keys, Name::slices,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"block_count * key_heads * row_elements * block_size <= 4294967295",
       table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
@@ -149,7 +149,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)),
       Integer(specialization.tile_keys));
   const Integer row_elements = max(Integer(problem.attention_layer.width),
       Integer(problem.attention_layer.value_width));
@@ -240,9 +240,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -284,10 +283,9 @@ Real cost(const SelectionScope& scope) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)),
       Integer(specialization.tile_keys));
   const Real fetch_us = Integer(2) * Integer(2) * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       / Real(device.cache_bytes_per_us);
@@ -299,8 +297,8 @@ Real cost(const SelectionScope& scope) {
       2 * Integer(specialization.tile_keys) * Integer(specialization.tile_width) * Real(fit.code_ops)
       / Real(device.f32_ops_per_us), Real(0.0));
   const Real joined_us = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.rows) * slices * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4
-      / Real(device.bytes_per_us);
+      * Integer(problem.attention_layer.rows) * Integer(problem.slices)
+      * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4 / Real(device.bytes_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
       + key_share * ceil_div(tiles, Integer(device.compute_units)) * steps
       * (Real(fit.step_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us + code_us));
@@ -327,38 +325,38 @@ constexpr InterfaceInfo binds_2a863e68 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_c6550408,
 };
-constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
-  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
-constexpr uint32_t workgroup_15d3cf81[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {16, 1, 1},
-};
-constexpr uint32_t shared_bytes_a3ac5eb3[] = {27776, 22656, 39744, 27904, 39552, 23168, 10464};
-constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
-    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
   {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
+constexpr uint32_t workgroup_15d3cf81[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {16, 1, 1},
+};
 constexpr uint32_t shared_bytes_ed20f4d2[] = {36608, 27392, 44160, 38912, 44288, 27904, 11648};
+constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
+  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
+constexpr uint32_t shared_bytes_a3ac5eb3[] = {27776, 22656, 39744, 27904, 39552, 23168, 10464};
 enum Interface : uint16_t {
-  uses_3d718fce,
-  uses_f729532f,
+  uses_c36d98d8,
+  uses_f6da65f7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_2a863e68, workgroup_15d3cf81, shared_bytes_a3ac5eb3, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_3d718fce
-  {&binds_2a863e68, workgroup_15d3cf81, shared_bytes_ed20f4d2, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_f729532f
+  {&binds_2a863e68, workgroup_15d3cf81, shared_bytes_ed20f4d2, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_c36d98d8
+  {&binds_2a863e68, workgroup_15d3cf81, shared_bytes_a3ac5eb3, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_f6da65f7
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_coopmat_paged.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_f729532f},
-    {"attention_coopmat_paged.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_3d718fce},
-    {"attention_coopmat_paged.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_f729532f},
-    {"attention_coopmat_paged.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_3d718fce},
+    {"attention_coopmat_paged.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_c36d98d8},
+    {"attention_coopmat_paged.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_f6da65f7},
+    {"attention_coopmat_paged.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_c36d98d8},
+    {"attention_coopmat_paged.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_f6da65f7},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

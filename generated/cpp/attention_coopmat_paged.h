@@ -51,7 +51,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   fields::AttentionLayer attention_layer;
   fields::BlockTable block_table;
-  Required<uint32_t> slice_keys;
+  Required<uint32_t> slices;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
@@ -108,7 +108,7 @@ struct ProblemBuffer {
   uint32_t block_size;
   uint32_t blocks_per_row;
   uint32_t block_count;
-  uint32_t slice_keys;
+  uint32_t slices;
 };
 static_assert(offsetof(ProblemBuffer, batches) == 0);
 static_assert(offsetof(ProblemBuffer, key_heads) == 4);
@@ -133,7 +133,7 @@ static_assert(offsetof(ProblemBuffer, has_lengths) == 120);
 static_assert(offsetof(ProblemBuffer, block_size) == 124);
 static_assert(offsetof(ProblemBuffer, blocks_per_row) == 128);
 static_assert(offsetof(ProblemBuffer, block_count) == 132);
-static_assert(offsetof(ProblemBuffer, slice_keys) == 136);
+static_assert(offsetof(ProblemBuffer, slices) == 136);
 static_assert(sizeof(ProblemBuffer) == 140);
 
 // Every module there is, in the order of the table.

@@ -42,7 +42,7 @@ constexpr FieldInfo kFields[] = {
   {"block_size", FieldInfo::Kind::u32, offsetof(Problem, block_table.block_size), 1},
   table::data({"blocks_per_row", FieldInfo::Kind::u32, offsetof(Problem, block_table.blocks_per_row), 1}),
   {"block_count", FieldInfo::Kind::u32, offsetof(Problem, block_table.block_count), 1},
-  {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -77,7 +77,7 @@ enum class Name : uint16_t {
   block_size,
   blocks_per_row,
   block_count,
-  slice_keys,
+  slices,
   kDevice,
 };
 
@@ -137,7 +137,7 @@ constexpr ConditionInfo kConditions[] = {
   {"tile.keys * tile_rows >= 8 * tile.workgroup",
       table::kNamesOf<Name::matrix_m, Name::tile_workgroup, Name::tile_m, Name::tile_blocks, Name::tile_keys>},
   {"steps <= 65000 or not device.is_cpu",
-      table::kNamesOf<Name::tile_keys, Name::keys, Name::slice_keys,
+      table::kNamesOf<Name::tile_keys, Name::keys, Name::slices,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"block_count * key_heads * row_elements * block_size <= 4294967295",
       table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
@@ -150,7 +150,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)),
       Integer(specialization.tile_keys));
   const Integer row_elements = max(max(Integer(problem.attention_layer.width),
       Integer(problem.attention_layer.value_width)), 2);
@@ -242,9 +242,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -286,10 +285,9 @@ Real cost(const SelectionScope& scope) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)),
       Integer(specialization.tile_keys));
   const Real fetch_us = Integer(2) * Integer(1) * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       / Real(device.cache_bytes_per_us);
@@ -301,8 +299,8 @@ Real cost(const SelectionScope& scope) {
       2 * Integer(specialization.tile_keys) * Integer(specialization.tile_width) * Real(fit.code_ops)
       / Real(device.f32_ops_per_us), Real(0.0));
   const Real joined_us = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.rows) * slices * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4
-      / Real(device.bytes_per_us);
+      * Integer(problem.attention_layer.rows) * Integer(problem.slices)
+      * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4 / Real(device.bytes_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
       + key_share * ceil_div(tiles, Integer(device.compute_units)) * steps
       * (Real(fit.step_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us + code_us));
@@ -346,22 +344,22 @@ constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
 constexpr uint32_t shared_bytes_2e09c2e5[] = {28288, 22912, 40256, 28160, 39808, 23424, 10720};
 enum Interface : uint16_t {
-  uses_704c13bf,
-  uses_e98fdbc9,
+  uses_3b78e75e,
+  uses_874fb593,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_86ee7ca8, workgroup_15d3cf81, shared_bytes_167be35d, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_704c13bf
-  {&binds_86ee7ca8, workgroup_15d3cf81, shared_bytes_2e09c2e5, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_e98fdbc9
+  {&binds_86ee7ca8, workgroup_15d3cf81, shared_bytes_167be35d, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_3b78e75e
+  {&binds_86ee7ca8, workgroup_15d3cf81, shared_bytes_2e09c2e5, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_874fb593
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_coopmat_paged_q8rs.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_704c13bf},
-    {"attention_coopmat_paged_q8rs.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_e98fdbc9},
-    {"attention_coopmat_paged_q8rs.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_704c13bf},
-    {"attention_coopmat_paged_q8rs.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_e98fdbc9},
+    {"attention_coopmat_paged_q8rs.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_3b78e75e},
+    {"attention_coopmat_paged_q8rs.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_874fb593},
+    {"attention_coopmat_paged_q8rs.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_3b78e75e},
+    {"attention_coopmat_paged_q8rs.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_874fb593},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

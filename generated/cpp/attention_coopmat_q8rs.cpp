@@ -38,7 +38,7 @@ constexpr FieldInfo kFields[] = {
   table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
   {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
   table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_lengths), 1}),
-  {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -70,7 +70,7 @@ enum class Name : uint16_t {
   has_softcap,
   has_mask,
   has_lengths,
-  slice_keys,
+  slices,
   kDevice,
 };
 
@@ -130,7 +130,7 @@ constexpr ConditionInfo kConditions[] = {
   {"tile.keys * tile_rows >= 8 * tile.workgroup",
       table::kNamesOf<Name::matrix_m, Name::tile_workgroup, Name::tile_m, Name::tile_blocks, Name::tile_keys>},
   {"steps <= 65000 or not device.is_cpu",
-      table::kNamesOf<Name::tile_keys, Name::keys, Name::slice_keys,
+      table::kNamesOf<Name::tile_keys, Name::keys, Name::slices,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
@@ -141,7 +141,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)),
       Integer(specialization.tile_keys));
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
@@ -233,9 +233,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -277,10 +276,9 @@ Real cost(const SelectionScope& scope) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), tile_rows);
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)),
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)),
       Integer(specialization.tile_keys));
   const Real fetch_us = Integer(2) * Integer(1) * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       / Real(device.cache_bytes_per_us);
@@ -292,8 +290,8 @@ Real cost(const SelectionScope& scope) {
       2 * Integer(specialization.tile_keys) * Integer(specialization.tile_width) * Real(fit.code_ops)
       / Real(device.f32_ops_per_us), Real(0.0));
   const Real joined_us = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.rows) * slices * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4
-      / Real(device.bytes_per_us);
+      * Integer(problem.attention_layer.rows) * Integer(problem.slices)
+      * (Integer(problem.attention_layer.value_width) + Real(4.0)) * 4 / Real(device.bytes_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
       + key_share * ceil_div(tiles, Integer(device.compute_units)) * steps
       * (Real(fit.step_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us + code_us));
@@ -332,6 +330,10 @@ constexpr uint32_t shared_bytes_dcf6d72f[] = {
 };
 constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
+  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
@@ -339,31 +341,27 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = 
 constexpr uint32_t shared_bytes_9367fac2[] = {
   28288, 28288, 20480, 22912, 40256, 28160, 36928, 39808, 28800, 23424, 39808, 10720,
 };
-constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
-  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
 enum Interface : uint16_t {
-  uses_59d7009c,
-  uses_9cf527cd,
-  uses_b3f08321,
+  uses_aeda6686,
+  uses_f0cce3a7,
+  uses_fbfc79eb,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_c795915b, workgroup_f07e9a2e, shared_bytes_dcf6d72f, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_59d7009c
-  {&binds_c795915b, workgroup_f07e9a2e, shared_bytes_9367fac2, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_9cf527cd
-  {&binds_c795915b, workgroup_f07e9a2e, shared_bytes_dcf6d72f, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_b3f08321
+  {&binds_c795915b, workgroup_f07e9a2e, shared_bytes_dcf6d72f, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_aeda6686
+  {&binds_c795915b, workgroup_f07e9a2e, shared_bytes_dcf6d72f, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_f0cce3a7
+  {&binds_c795915b, workgroup_f07e9a2e, shared_bytes_9367fac2, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_fbfc79eb
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_coopmat_q8rs.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_b3f08321},
-    {"attention_coopmat_q8rs.f16.f16.whole.m16n8k16", {f16, f16, Stage::whole, 16, 8, 16}, uses_59d7009c},
-    {"attention_coopmat_q8rs.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_9cf527cd},
-    {"attention_coopmat_q8rs.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_b3f08321},
-    {"attention_coopmat_q8rs.f16.f32.slice.m16n8k16", {f16, f32, Stage::slice, 16, 8, 16}, uses_59d7009c},
-    {"attention_coopmat_q8rs.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_9cf527cd},
+    {"attention_coopmat_q8rs.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_f0cce3a7},
+    {"attention_coopmat_q8rs.f16.f16.whole.m16n8k16", {f16, f16, Stage::whole, 16, 8, 16}, uses_aeda6686},
+    {"attention_coopmat_q8rs.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_fbfc79eb},
+    {"attention_coopmat_q8rs.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_f0cce3a7},
+    {"attention_coopmat_q8rs.f16.f32.slice.m16n8k16", {f16, f32, Stage::slice, 16, 8, 16}, uses_aeda6686},
+    {"attention_coopmat_q8rs.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_fbfc79eb},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -333,7 +333,7 @@ void attention_coopmat_q8rs_problem(const SelectionScope& scope, void* step_prob
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_coopmat_q8rs::Problem*>(step_problem);
   to.attention_layer = problem.attention_layer;
-  table::set(to.slice_keys, max(1, Integer(problem.attention_layer.keys)));
+  table::set(to.slices, Integer(1));
 }
 
 bool attention_coopmat_q8rs_takes(const void* kernel_parameters) {
@@ -347,29 +347,44 @@ constexpr StepInfo matrices_steps[] = {
 };
 
 constexpr ConditionInfo matrices_split_512_conditions[] = {
-  {"keys > 512", table::kNamesOf<Name::keys>},
-  {"joined_bytes * ceil_div(keys, 512) <= device.max_storage_buffer_bytes",
-      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
-      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+  {"used_keys > 512", table::kNamesOf<Name::queries, Name::keys, Name::window, Name::causal>},
+  {"4 * joined * slices_512 <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::queries, Name::keys, Name::value_width,
+      Name::window, Name::causal, table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
 
 int matrices_split_512_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_512 = min(ceil_div(used_keys, 512), most_slices);
   const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
-  const Integer joined_bytes = 4 * joined;
   return table::first_false({
-      Integer(problem.attention_layer.keys) > 512,
-      joined_bytes * ceil_div(Integer(problem.attention_layer.keys), 512) <= Integer(device.max_storage_buffer_bytes),
+      used_keys > 512,
+      4 * joined * slices_512 <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_512 = min(ceil_div(used_keys, 512), most_slices);
   const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
-  return joined * ceil_div(Integer(problem.attention_layer.keys), 512);
+  return joined * slices_512;
 }
 
 constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
@@ -379,9 +394,17 @@ constexpr OperandSource matrices_split_512_attention_coopmat_q8rs_operands[] = {
 };
 void matrices_split_512_attention_coopmat_q8rs_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_512 = min(ceil_div(used_keys, 512), most_slices);
   auto& to = *static_cast<attention_coopmat_q8rs::Problem*>(step_problem);
   to.attention_layer = problem.attention_layer;
-  table::set(to.slice_keys, Integer(512));
+  table::set(to.slices, slices_512);
 }
 
 bool matrices_split_512_attention_coopmat_q8rs_takes(const void* kernel_parameters) {
@@ -392,6 +415,14 @@ bool matrices_split_512_attention_coopmat_q8rs_takes(const void* kernel_paramete
 constexpr OperandSource attention_join_operands[] = {table::scratch(0), table::ours(Operand::output)};
 void attention_join_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_512 = min(ceil_div(used_keys, 512), most_slices);
   auto& to = *static_cast<attention_join::Problem*>(step_problem);
   to.batches = problem.attention_layer.batches;
   to.key_heads = problem.attention_layer.key_heads;
@@ -399,7 +430,7 @@ void attention_join_problem(const SelectionScope& scope, void* step_problem) {
   to.rows = problem.attention_layer.rows;
   to.value_width = problem.attention_layer.value_width;
   to.output_strides = problem.attention_layer.output_strides;
-  table::set(to.slices, ceil_div(Integer(problem.attention_layer.keys), 512));
+  table::set(to.slices, slices_512);
 }
 
 constexpr StepInfo matrices_split_512_steps[] = {
@@ -409,29 +440,44 @@ constexpr StepInfo matrices_split_512_steps[] = {
 };
 
 constexpr ConditionInfo split_128_conditions[] = {
-  {"keys > 128", table::kNamesOf<Name::keys>},
-  {"joined_bytes * ceil_div(keys, 128) <= device.max_storage_buffer_bytes",
-      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
-      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+  {"used_keys > 128", table::kNamesOf<Name::queries, Name::keys, Name::window, Name::causal>},
+  {"4 * joined * slices_128 <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::queries, Name::keys, Name::value_width,
+      Name::window, Name::causal, table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
 
 int split_128_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_128 = min(ceil_div(used_keys, 128), most_slices);
   const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
-  const Integer joined_bytes = 4 * joined;
   return table::first_false({
-      Integer(problem.attention_layer.keys) > 128,
-      joined_bytes * ceil_div(Integer(problem.attention_layer.keys), 128) <= Integer(device.max_storage_buffer_bytes),
+      used_keys > 128,
+      4 * joined * slices_128 <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 Integer split_128_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_128 = min(ceil_div(used_keys, 128), most_slices);
   const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
-  return joined * ceil_div(Integer(problem.attention_layer.keys), 128);
+  return joined * slices_128;
 }
 
 constexpr ScratchInfo split_128_scratch[] = {{"partial", DType::f32, split_128_partial_elements}};
@@ -441,9 +487,17 @@ constexpr OperandSource attention_vectors_q8rs_operands[] = {
 };
 void attention_vectors_q8rs_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_128 = min(ceil_div(used_keys, 128), most_slices);
   auto& to = *static_cast<attention_vectors_q8rs::Problem*>(step_problem);
   to.attention_layer = problem.attention_layer;
-  table::set(to.slice_keys, Integer(128));
+  table::set(to.slices, slices_128);
 }
 
 bool attention_vectors_q8rs_takes(const void* kernel_parameters) {
@@ -453,6 +507,14 @@ bool attention_vectors_q8rs_takes(const void* kernel_parameters) {
 
 void split_128_attention_join_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_128 = min(ceil_div(used_keys, 128), most_slices);
   auto& to = *static_cast<attention_join::Problem*>(step_problem);
   to.batches = problem.attention_layer.batches;
   to.key_heads = problem.attention_layer.key_heads;
@@ -460,7 +522,7 @@ void split_128_attention_join_problem(const SelectionScope& scope, void* step_pr
   to.rows = problem.attention_layer.rows;
   to.value_width = problem.attention_layer.value_width;
   to.output_strides = problem.attention_layer.output_strides;
-  table::set(to.slices, ceil_div(Integer(problem.attention_layer.keys), 128));
+  table::set(to.slices, slices_128);
 }
 
 constexpr StepInfo split_128_steps[] = {
@@ -470,29 +532,44 @@ constexpr StepInfo split_128_steps[] = {
 };
 
 constexpr ConditionInfo split_512_conditions[] = {
-  {"keys > 512", table::kNamesOf<Name::keys>},
-  {"joined_bytes * ceil_div(keys, 512) <= device.max_storage_buffer_bytes",
-      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
-      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+  {"used_keys > 512", table::kNamesOf<Name::queries, Name::keys, Name::window, Name::causal>},
+  {"4 * joined * slices_512 <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::queries, Name::keys, Name::value_width,
+      Name::window, Name::causal, table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
 };
 
 int split_512_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_512 = min(ceil_div(used_keys, 512), most_slices);
   const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
-  const Integer joined_bytes = 4 * joined;
   return table::first_false({
-      Integer(problem.attention_layer.keys) > 512,
-      joined_bytes * ceil_div(Integer(problem.attention_layer.keys), 512) <= Integer(device.max_storage_buffer_bytes),
+      used_keys > 512,
+      4 * joined * slices_512 <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 void split_512_attention_vectors_q8rs_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_512 = min(ceil_div(used_keys, 512), most_slices);
   auto& to = *static_cast<attention_vectors_q8rs::Problem*>(step_problem);
   to.attention_layer = problem.attention_layer;
-  table::set(to.slice_keys, Integer(512));
+  table::set(to.slices, slices_512);
 }
 
 constexpr StepInfo split_512_steps[] = {
@@ -523,7 +600,7 @@ void vectors_attention_vectors_q8rs_problem(const SelectionScope& scope, void* s
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_vectors_q8rs::Problem*>(step_problem);
   to.attention_layer = problem.attention_layer;
-  table::set(to.slice_keys, max(1, Integer(problem.attention_layer.keys)));
+  table::set(to.slices, Integer(1));
 }
 
 bool vectors_attention_vectors_q8rs_takes(const void* kernel_parameters) {

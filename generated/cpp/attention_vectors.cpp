@@ -37,7 +37,7 @@ constexpr FieldInfo kFields[] = {
   table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
   {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
   table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_lengths), 1}),
-  {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -63,7 +63,7 @@ enum class Name : uint16_t {
   has_softcap,
   has_mask,
   has_lengths,
-  slice_keys,
+  slices,
   kDevice,
 };
 
@@ -114,14 +114,14 @@ constexpr ConditionInfo kConditions[] = {
       table::kNamesOf<Name::input_dtype, Name::width, Name::value_width>},
   {"max(width, value_width) <= 256", table::kNamesOf<Name::width, Name::value_width>},
   {"steps <= 65000 or not device.is_cpu",
-      table::kNamesOf<Name::keys, Name::slice_keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+      table::kNamesOf<Name::keys, Name::slices, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
           * Integer(problem.attention_layer.keys)
@@ -190,9 +190,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -237,10 +236,9 @@ Real cost(const SelectionScope& scope) {
       min(seen_keys, Integer(problem.attention_layer.window) * Real(1.0)))
       / max(1, Integer(problem.attention_layer.keys));
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
   const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
       + Real(fit.score_ops);
   const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
@@ -286,26 +284,26 @@ constexpr uint32_t shared_bytes_bc53cb8b[] = {6148, 11784, 23056, 23568, 30368};
 constexpr uint32_t shared_bytes_26badc0e[] = {4740, 8328, 15504, 16016, 30368};
 constexpr FeatureMask needs_17e9a8a5 = bit(Feature::shader_float16) | bit(Feature::float16_denormals);
 enum Interface : uint16_t {
-  uses_12c34108,
-  uses_b07458a9,
-  uses_d7451b33,
+  uses_8ca94374,
+  uses_c35ad7bb,
+  uses_deb00d4b,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_bc53cb8b},  // uses_12c34108
-  {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_26badc0e},  // uses_b07458a9
-  {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_bc53cb8b, needs_17e9a8a5},  // uses_d7451b33
+  {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_bc53cb8b},  // uses_8ca94374
+  {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_26badc0e},  // uses_c35ad7bb
+  {&binds_6afc7db2, workgroup_958f80f4, shared_bytes_bc53cb8b, needs_17e9a8a5},  // uses_deb00d4b
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_vectors.f16.f16.whole.bits", {f16, f16, Stage::whole, Halves::bits}, uses_12c34108},
-    {"attention_vectors.f16.f16.whole.native", {f16, f16, Stage::whole, Halves::native}, uses_d7451b33},
-    {"attention_vectors.f16.f32.slice.bits", {f16, f32, Stage::slice, Halves::bits}, uses_12c34108},
-    {"attention_vectors.f16.f32.slice.native", {f16, f32, Stage::slice, Halves::native}, uses_d7451b33},
-    {"attention_vectors.f32.f32.slice.bits", {f32, f32, Stage::slice, Halves::bits}, uses_b07458a9},
-    {"attention_vectors.f32.f32.whole.bits", {f32, f32, Stage::whole, Halves::bits}, uses_b07458a9},
+    {"attention_vectors.f16.f16.whole.bits", {f16, f16, Stage::whole, Halves::bits}, uses_8ca94374},
+    {"attention_vectors.f16.f16.whole.native", {f16, f16, Stage::whole, Halves::native}, uses_deb00d4b},
+    {"attention_vectors.f16.f32.slice.bits", {f16, f32, Stage::slice, Halves::bits}, uses_8ca94374},
+    {"attention_vectors.f16.f32.slice.native", {f16, f32, Stage::slice, Halves::native}, uses_deb00d4b},
+    {"attention_vectors.f32.f32.slice.bits", {f32, f32, Stage::slice, Halves::bits}, uses_c35ad7bb},
+    {"attention_vectors.f32.f32.whole.bits", {f32, f32, Stage::whole, Halves::bits}, uses_c35ad7bb},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

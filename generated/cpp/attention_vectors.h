@@ -45,7 +45,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 // What the caller knows: a number for every field.
 struct Problem {
   fields::AttentionLayer attention_layer;
-  Required<uint32_t> slice_keys;
+  Required<uint32_t> slices;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
@@ -98,7 +98,7 @@ struct PushConstants {
   uint32_t has_softcap;
   uint32_t has_mask;
   uint32_t has_lengths;
-  uint32_t slice_keys;
+  uint32_t slices;
 };
 static_assert(offsetof(PushConstants, batches) == 0);
 static_assert(offsetof(PushConstants, key_heads) == 4);
@@ -120,7 +120,7 @@ static_assert(offsetof(PushConstants, causal) == 108);
 static_assert(offsetof(PushConstants, has_softcap) == 112);
 static_assert(offsetof(PushConstants, has_mask) == 116);
 static_assert(offsetof(PushConstants, has_lengths) == 120);
-static_assert(offsetof(PushConstants, slice_keys) == 124);
+static_assert(offsetof(PushConstants, slices) == 124);
 static_assert(sizeof(PushConstants) == 128);
 
 // Every module there is, in the order of the table.

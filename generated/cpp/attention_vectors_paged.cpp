@@ -41,7 +41,7 @@ constexpr FieldInfo kFields[] = {
   {"block_size", FieldInfo::Kind::u32, offsetof(Problem, block_table.block_size), 1},
   table::data({"blocks_per_row", FieldInfo::Kind::u32, offsetof(Problem, block_table.blocks_per_row), 1}),
   {"block_count", FieldInfo::Kind::u32, offsetof(Problem, block_table.block_count), 1},
-  {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -70,7 +70,7 @@ enum class Name : uint16_t {
   block_size,
   blocks_per_row,
   block_count,
-  slice_keys,
+  slices,
   kDevice,
 };
 
@@ -121,7 +121,7 @@ constexpr ConditionInfo kConditions[] = {
       table::kNamesOf<Name::input_dtype, Name::width, Name::value_width>},
   {"max(width, value_width) <= 256", table::kNamesOf<Name::width, Name::value_width>},
   {"steps <= 65000 or not device.is_cpu",
-      table::kNamesOf<Name::keys, Name::slice_keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+      table::kNamesOf<Name::keys, Name::slices, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"block_count * key_heads * row_elements * block_size <= 4294967295",
       table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
 };
@@ -130,7 +130,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
   const Integer row_elements = max(Integer(problem.attention_layer.width),
       Integer(problem.attention_layer.value_width));
   return table::first_false({
@@ -204,9 +204,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -251,10 +250,9 @@ Real cost(const SelectionScope& scope) {
       min(seen_keys, Integer(problem.attention_layer.window) * Real(1.0)))
       / max(1, Integer(problem.attention_layer.keys));
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
   const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
       + Real(fit.score_ops);
   const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
@@ -298,30 +296,30 @@ constexpr InterfaceInfo binds_4ed90b7f = {
     .specialization = slots_b3010a22,
 };
 constexpr uint32_t workgroup_958f80f4[][3] = {{128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_26badc0e[] = {4740, 8328, 15504, 16016, 30368};
 constexpr uint32_t shared_bytes_bc53cb8b[] = {6148, 11784, 23056, 23568, 30368};
 constexpr FeatureMask needs_17e9a8a5 = bit(Feature::shader_float16) | bit(Feature::float16_denormals);
-constexpr uint32_t shared_bytes_26badc0e[] = {4740, 8328, 15504, 16016, 30368};
 enum Interface : uint16_t {
-  uses_89f5cabd,
-  uses_8d8d5f03,
-  uses_b24b8308,
+  uses_9bdeb2c6,
+  uses_a7368c07,
+  uses_d737251b,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_4ed90b7f, workgroup_958f80f4, shared_bytes_bc53cb8b, needs_17e9a8a5},  // uses_89f5cabd
-  {&binds_4ed90b7f, workgroup_958f80f4, shared_bytes_26badc0e},  // uses_8d8d5f03
-  {&binds_4ed90b7f, workgroup_958f80f4, shared_bytes_bc53cb8b},  // uses_b24b8308
+  {&binds_4ed90b7f, workgroup_958f80f4, shared_bytes_26badc0e},  // uses_9bdeb2c6
+  {&binds_4ed90b7f, workgroup_958f80f4, shared_bytes_bc53cb8b, needs_17e9a8a5},  // uses_a7368c07
+  {&binds_4ed90b7f, workgroup_958f80f4, shared_bytes_bc53cb8b},  // uses_d737251b
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_vectors_paged.f16.f16.whole.bits", {f16, f16, Stage::whole, Halves::bits}, uses_b24b8308},
-    {"attention_vectors_paged.f16.f16.whole.native", {f16, f16, Stage::whole, Halves::native}, uses_89f5cabd},
-    {"attention_vectors_paged.f16.f32.slice.bits", {f16, f32, Stage::slice, Halves::bits}, uses_b24b8308},
-    {"attention_vectors_paged.f16.f32.slice.native", {f16, f32, Stage::slice, Halves::native}, uses_89f5cabd},
-    {"attention_vectors_paged.f32.f32.slice.bits", {f32, f32, Stage::slice, Halves::bits}, uses_8d8d5f03},
-    {"attention_vectors_paged.f32.f32.whole.bits", {f32, f32, Stage::whole, Halves::bits}, uses_8d8d5f03},
+    {"attention_vectors_paged.f16.f16.whole.bits", {f16, f16, Stage::whole, Halves::bits}, uses_d737251b},
+    {"attention_vectors_paged.f16.f16.whole.native", {f16, f16, Stage::whole, Halves::native}, uses_a7368c07},
+    {"attention_vectors_paged.f16.f32.slice.bits", {f16, f32, Stage::slice, Halves::bits}, uses_d737251b},
+    {"attention_vectors_paged.f16.f32.slice.native", {f16, f32, Stage::slice, Halves::native}, uses_a7368c07},
+    {"attention_vectors_paged.f32.f32.slice.bits", {f32, f32, Stage::slice, Halves::bits}, uses_9bdeb2c6},
+    {"attention_vectors_paged.f32.f32.whole.bits", {f32, f32, Stage::whole, Halves::bits}, uses_9bdeb2c6},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -42,7 +42,7 @@ constexpr FieldInfo kFields[] = {
   {"block_size", FieldInfo::Kind::u32, offsetof(Problem, block_table.block_size), 1},
   table::data({"blocks_per_row", FieldInfo::Kind::u32, offsetof(Problem, block_table.blocks_per_row), 1}),
   {"block_count", FieldInfo::Kind::u32, offsetof(Problem, block_table.block_count), 1},
-  {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -70,7 +70,7 @@ enum class Name : uint16_t {
   block_size,
   blocks_per_row,
   block_count,
-  slice_keys,
+  slices,
   kDevice,
 };
 
@@ -113,7 +113,7 @@ constexpr ConditionInfo kConditions[] = {
   {"width % 16 == 0 and value_width % 16 == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= 256", table::kNamesOf<Name::width, Name::value_width>},
   {"steps <= 65000 or not device.is_cpu",
-      table::kNamesOf<Name::keys, Name::slice_keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+      table::kNamesOf<Name::keys, Name::slices, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"block_count * key_heads * row_elements * block_size <= 4294967295",
       table::kNamesOf<Name::key_heads, Name::width, Name::value_width, Name::block_size, Name::block_count>},
 };
@@ -121,7 +121,7 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
   const Integer row_elements = max(max(Integer(problem.attention_layer.width),
       Integer(problem.attention_layer.value_width)), 2);
   return table::first_false({
@@ -194,9 +194,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -238,10 +237,9 @@ Real cost(const SelectionScope& scope) {
       min(seen_keys, Integer(problem.attention_layer.window) * Real(1.0)))
       / max(1, Integer(problem.attention_layer.keys));
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
   const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
       + Real(fit.score_ops);
   const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
@@ -285,20 +283,20 @@ constexpr InterfaceInfo binds_94c5521b = {
 constexpr uint32_t workgroup_3b47abdf[][3] = {{128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_fd38530f[] = {10244, 19976, 23056, 23568};
 enum Interface : uint16_t {
-  uses_2f07d9d5,
+  uses_9380df69,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_94c5521b, workgroup_3b47abdf, shared_bytes_fd38530f},  // uses_2f07d9d5
+  {&binds_94c5521b, workgroup_3b47abdf, shared_bytes_fd38530f},  // uses_9380df69
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_vectors_paged_q8rs.f16.f16.whole", {f16, f16, Stage::whole}, uses_2f07d9d5},
-    {"attention_vectors_paged_q8rs.f16.f32.slice", {f16, f32, Stage::slice}, uses_2f07d9d5},
-    {"attention_vectors_paged_q8rs.f32.f32.slice", {f32, f32, Stage::slice}, uses_2f07d9d5},
-    {"attention_vectors_paged_q8rs.f32.f32.whole", {f32, f32, Stage::whole}, uses_2f07d9d5},
+    {"attention_vectors_paged_q8rs.f16.f16.whole", {f16, f16, Stage::whole}, uses_9380df69},
+    {"attention_vectors_paged_q8rs.f16.f32.slice", {f16, f32, Stage::slice}, uses_9380df69},
+    {"attention_vectors_paged_q8rs.f32.f32.slice", {f32, f32, Stage::slice}, uses_9380df69},
+    {"attention_vectors_paged_q8rs.f32.f32.whole", {f32, f32, Stage::whole}, uses_9380df69},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -38,7 +38,7 @@ constexpr FieldInfo kFields[] = {
   table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_softcap), 1}),
   {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_mask), 1},
   table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, attention_layer.has_lengths), 1}),
-  {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -63,7 +63,7 @@ enum class Name : uint16_t {
   has_softcap,
   has_mask,
   has_lengths,
-  slice_keys,
+  slices,
   kDevice,
 };
 
@@ -106,13 +106,13 @@ constexpr ConditionInfo kConditions[] = {
   {"width % 16 == 0 and value_width % 16 == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= 256", table::kNamesOf<Name::width, Name::value_width>},
   {"steps <= 65000 or not device.is_cpu",
-      table::kNamesOf<Name::keys, Name::slice_keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+      table::kNamesOf<Name::keys, Name::slices, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
           * Integer(problem.attention_layer.keys)
@@ -180,9 +180,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -224,10 +223,9 @@ Real cost(const SelectionScope& scope) {
       min(seen_keys, Integer(problem.attention_layer.window) * Real(1.0)))
       / max(1, Integer(problem.attention_layer.keys));
   const Integer row_tiles = ceil_div(Integer(problem.attention_layer.rows), Integer(specialization.tile_rows));
-  const Integer slices = max(1, ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)));
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
-      * Integer(problem.attention_layer.batches) * slices;
-  const Integer steps = ceil_div(min(Integer(problem.attention_layer.keys), Integer(problem.slice_keys)), 128);
+      * Integer(problem.attention_layer.batches) * Integer(problem.slices);
+  const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
   const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
       + Real(fit.score_ops);
   const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
@@ -269,20 +267,20 @@ constexpr InterfaceInfo binds_32077fa7 = {
 constexpr uint32_t workgroup_3b47abdf[][3] = {{128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_fd38530f[] = {10244, 19976, 23056, 23568};
 enum Interface : uint16_t {
-  uses_c6ad3ed0,
+  uses_6e578533,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_32077fa7, workgroup_3b47abdf, shared_bytes_fd38530f},  // uses_c6ad3ed0
+  {&binds_32077fa7, workgroup_3b47abdf, shared_bytes_fd38530f},  // uses_6e578533
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_vectors_q8rs.f16.f16.whole", {f16, f16, Stage::whole}, uses_c6ad3ed0},
-    {"attention_vectors_q8rs.f16.f32.slice", {f16, f32, Stage::slice}, uses_c6ad3ed0},
-    {"attention_vectors_q8rs.f32.f32.slice", {f32, f32, Stage::slice}, uses_c6ad3ed0},
-    {"attention_vectors_q8rs.f32.f32.whole", {f32, f32, Stage::whole}, uses_c6ad3ed0},
+    {"attention_vectors_q8rs.f16.f16.whole", {f16, f16, Stage::whole}, uses_6e578533},
+    {"attention_vectors_q8rs.f16.f32.slice", {f16, f32, Stage::slice}, uses_6e578533},
+    {"attention_vectors_q8rs.f32.f32.slice", {f32, f32, Stage::slice}, uses_6e578533},
+    {"attention_vectors_q8rs.f32.f32.whole", {f32, f32, Stage::whole}, uses_6e578533},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

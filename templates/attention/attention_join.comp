@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Joins the slices of attention/attention_vectors.comp. A workgroup has a row. Of each slice it has the sums of values,
-// the greatest score m and the sum of weights. With M the greatest m, it multiplies both sums by exp(m - M), adds them
-// up over the slices and divides.
+// Joins the slices of attention/attention_vectors.comp. A workgroup has a row. Of each slice that has keys, it has the
+// sums of values, the greatest score m and the sum of weights. The first slice says how many have keys. With M the
+// greatest m, it multiplies both sums by exp(m - M), adds them up over the slices and divides.
 //
 // Teams of invocations take the slices in turn. An invocation has four columns.
 #version 450
@@ -30,27 +30,29 @@ uint place_of(uint slice, uint row) {
 uint team() { return gl_LocalInvocationIndex / kQuads; }
 uint quad() { return gl_LocalInvocationIndex % kQuads; }
 
-// Some slices of a team. The first ones are loaded before the greatest score is known.
-struct Slices {
+// What some slices of a team have. The first ones are loaded before it is known how many slices have keys.
+struct Sums {
   vec4 scores[kAtOnce];   // the greatest score, and the sum of weights
   vec4 values[kAtOnce];   // sums of values
 };
 
-Slices slices_from(uint first, uint row) {
-  Slices slices;
+Sums load_sums(uint first, uint row) {
+  Sums loaded;
   [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) {
     const uint at = place_of(min(first + i * kTeams, problem.slices - 1u), row);
-    slices.scores[i] = partial_data[at + kQuads];
-    slices.values[i] = partial_data[at + quad()];
+    loaded.scores[i] = partial_data[at + kQuads];
+    loaded.values[i] = partial_data[at + quad()];
   }
-  return slices;
+  return loaded;
 }
 
-// The greatest score of all slices. Slices past the last repeat it.
-float greatest_of(Slices slices, uint row) {
+// The greatest score of `count` slices.
+float greatest_of(Sums loaded, uint count, uint row) {
   float best = minus_infinity();
-  [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) best = max(best, slices.scores[i].x);
-  for (uint slice = team() + kAtOnce * kTeams; slice < problem.slices; slice += kTeams) {
+  [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) {
+    if (team() + i * kTeams < count) best = max(best, loaded.scores[i].x);
+  }
+  for (uint slice = team() + kAtOnce * kTeams; slice < count; slice += kTeams) {
     best = max(best, partial_data[place_of(slice, row) + kQuads].x);
   }
   if (quad() == 0u && team() < kTeams) totals[team()] = best;
@@ -60,16 +62,16 @@ float greatest_of(Slices slices, uint row) {
   return best;
 }
 
-void add_slices(Slices slices, uint row, float greatest, inout vec4 sum, inout float total) {
+void add_slices(Sums loaded, uint count, uint row, float greatest, inout vec4 sum, inout float total) {
   if (team() >= kTeams) return;
-  for (uint first = team(); first < problem.slices; first += kAtOnce * kTeams) {
-    if (first != team()) slices = slices_from(first, row);
+  for (uint first = team(); first < count; first += kAtOnce * kTeams) {
+    if (first != team()) loaded = load_sums(first, row);
     [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) {
       // A slice without a key of this row has a sum of 0.
-      if (first + i * kTeams >= problem.slices || slices.scores[i].y == 0.0) continue;
-      const float weight = weight_of(slices.scores[i].x - greatest);
-      sum += weight * slices.values[i];
-      total += weight * slices.scores[i].y;
+      if (first + i * kTeams >= count || loaded.scores[i].y == 0.0) continue;
+      const float weight = weight_of(loaded.scores[i].x - greatest);
+      sum += weight * loaded.values[i];
+      total += weight * loaded.scores[i].y;
     }
   }
 }
@@ -91,11 +93,12 @@ void main() {
   const uint row = workgroup_index();   // of all heads and batches; the same for all invocations
   if (row >= problem.batches * problem.key_heads * problem.rows) return;
   const uint here = gl_LocalInvocationIndex;
-  const Slices slices = slices_from(team(), row);
-  const float greatest = greatest_of(slices, row);
+  const Sums loaded = load_sums(team(), row);
+  const uint count = uint(partial_data[place_of(0u, row) + kQuads].z);
+  const float greatest = greatest_of(loaded, count, row);
   vec4 sum = vec4(0.0);
   float total = 0.0;
-  add_slices(slices, row, greatest, sum, total);
+  add_slices(loaded, count, row, greatest, sum, total);
   sums[here] = sum;
   totals[here] = total;
   barrier();

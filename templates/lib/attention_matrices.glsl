@@ -244,6 +244,9 @@ coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulat
 
 struct Tile {
   uint slice, batch, key_head, first_row;
+$if stage == slice
+  uint slices;      // that have keys
+$end
   int keys;         // of the batch
   int begin, end;   // keys of this slice that some row has
   ivec2 of_all;     // those that all rows have
@@ -411,7 +414,7 @@ $else
 #endif
     if (row < problem.rows) {
       output_vectors[vector_of(tile, row) + problem.value_width / 4u] =
-          floatBitsToUint(vec4(greatest[i], total, 0.0, 0.0));
+          floatBitsToUint(vec4(greatest[i], total, tile.slices, 0.0));
     }
 $end
   }
@@ -462,6 +465,10 @@ void store_outputs(Tile tile) {
   }
 }
 
+$if stage == slice
+$include "lib/attention_scores.glsl" slices
+$end
+
 // The tiles with the most keys come first, if causal.
 Tile tile_of(uint index) {
   const uint matrices = problem.key_heads * problem.batches;
@@ -478,8 +485,7 @@ Tile tile_of(uint index) {
   tile.begin = of_first.x;
   tile.end = of_last.y;
 $if stage == slice
-  tile.begin = max(tile.begin, int(tile.slice * problem.slice_keys));
-  tile.end = min(tile.end, int(min((tile.slice + 1u) * problem.slice_keys, problem.keys)));
+  tile.slices = take_slice(tile.slice, tile.begin, tile.end);
 $end
   tile.of_all = ivec2(of_last.x, min(of_first.y, tile.end));
   return tile;
@@ -489,12 +495,13 @@ void main() {
   const uint row_tiles = (problem.rows + kRows - 1u) / kRows;
   const uint index = workgroup_index();   // the same for all invocations, so that none misses a barrier
 $if stage == whole
-  const uint slices = 1u;   // rows without keys are zeros
-$else
-  const uint slices = (problem.keys + problem.slice_keys - 1u) / problem.slice_keys;
-$end
-  if (index >= row_tiles * problem.key_heads * problem.batches * slices) return;
+  if (index >= row_tiles * problem.key_heads * problem.batches) return;
   const Tile tile = tile_of(index);
+$else
+  if (index >= row_tiles * problem.key_heads * problem.batches * problem.slices) return;
+  const Tile tile = tile_of(index);
+  if (tile.slice >= max(tile.slices, 1u)) return;   // attention_join reads the first one, and those that have keys
+$end
   fetch(tile, tile.begin);
   load_queries(tile);
   [[unroll]] for (uint i = 0u; i < ${tile.blocks}; ++i) {

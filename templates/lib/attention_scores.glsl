@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The keys that a query attends to, and their scores (docs/attention.md). For caches in blocks there is the part
-// `paged` too, and for int8 keys and values the part `scales`.
+// `paged` too, and for int8 keys and values the part `scales`. The part `slices` is for keys in slices.
 $include "lib/float16.glsl"
 $include "lib/exponential.glsl"
 $gives KEY_AT
@@ -55,6 +55,25 @@ float score_of(float product, uint batch, uint head, int query, int key) {
 #define KEY_AT(first, batch, head, key) ((first) + (key) * problem.key_strides[2])
 #define VALUE_AT(first, batch, head, key) ((first) + (key) * problem.value_strides[2])
 #define NEXT_VALUE(at, batch, head, key) (at + problem.value_strides[2])
+
+$part slices
+// The slices of the keys of a tile. How many have keys depends on the length of the sequence: the first ones. So a
+// recorded launch is right for all lengths.
+$gives uint take_slice(uint slice, inout int begin, inout int end)
+
+const uint kLeastSliceBits = 7u;   // a slice has 128 keys, or a larger power of two
+
+// Of the keys [begin, end), takes those of a slice, and returns how many slices have keys. The others get any. Integer
+// divisions would take longer than the loop, which has no round for most tiles.
+uint take_slice(uint slice, inout int begin, inout int end) {
+  const uint keys = uint(max(end - begin, 0));
+  uint bits = kLeastSliceBits;
+  while ((keys + (1u << bits) - 1u) >> bits > problem.slices) ++bits;
+  const uint first = slice << bits;
+  end = begin + int(min(first + (1u << bits), keys));
+  begin += int(first);
+  return (keys + (1u << bits) - 1u) >> bits;
+}
 
 $part paged
 // The offsets of keys and values in caches that consist of blocks of block_size keys: docs/attention.md. The table of

@@ -31,38 +31,40 @@ $end
   }
 }
 
-// The tile of this workgroup, and which slice of the keys it has.
-Tile tile_of(uint index, out uint slice) {
+$if stage == slice
+$include "lib/attention_scores.glsl" slices
+$end
+
+// The tile of this workgroup.
+Tile tile_of(uint index) {
   const uint row_tiles = problem.rows / kRows + uint(problem.rows % kRows != 0u);
   Tile tile;
   tile.first_row = index % row_tiles * kRows;
   const uint matrix = index / row_tiles % (problem.key_heads * problem.batches);
-  slice = index / row_tiles / (problem.key_heads * problem.batches);
   tile.key_head = matrix % problem.key_heads;
   tile.batch = matrix / problem.key_heads;
   tile.keys = keys_of_batch(tile.batch);
   const uint last_row = min(tile.first_row + kRows, problem.rows) - 1u;
   tile.begin = keys_of_query(query_of(tile.first_row), tile.keys).x;
   tile.end = keys_of_query(query_of(last_row), tile.keys).y;
-$if stage == slice
-  tile.begin = max(tile.begin, int(slice * problem.slice_keys));
-  tile.end = min(tile.end, int(min((slice + 1u) * problem.slice_keys, problem.keys)));
-$end
   return tile;
 }
 
 void main() {
   const uint row_tiles = problem.rows / kRows + uint(problem.rows % kRows != 0u);
-$if stage == whole
-  const uint slices = 1u;   // rows without keys are zeros
-$else
-  const uint slices = (problem.keys + problem.slice_keys - 1u) / problem.slice_keys;
-$end
   const uint index = workgroup_index();   // the same for all invocations, so that none misses a barrier
-  if (index >= row_tiles * problem.key_heads * problem.batches * slices) return;
-  uint slice;
-  const Tile tile = tile_of(index, slice);
+$if stage == whole
+  if (index >= row_tiles * problem.key_heads * problem.batches) return;
+  const Tile tile = tile_of(index);
   load_queries(tile);
+$else
+  if (index >= row_tiles * problem.key_heads * problem.batches * problem.slices) return;
+  Tile tile = tile_of(index);
+  load_queries(tile);   // before the length of the sequence is here
+  const uint slice = index / row_tiles / (problem.key_heads * problem.batches);
+  const uint slices = take_slice(slice, tile.begin, tile.end);
+  if (slice >= max(slices, 1u)) return;   // attention_join reads the first one, and those that have keys
+$end
 
   vec4 sums[kRows][kQuads];
   [[unroll]] for (uint r = 0u; r < kRows; ++r) {
@@ -101,7 +103,7 @@ $if stage == whole
 $else
     if (tile.first_row + here < problem.rows) {
       const uint at = (first_partial + tile.first_row + here + 1u) * (problem.value_width / 4u + 1u) - 1u;
-      output_vectors[at] = floatBitsToUint(vec4(greatest, all, 0.0, 0.0));
+      output_vectors[at] = floatBitsToUint(vec4(greatest, all, slices, 0.0));
     }
 $end
   }

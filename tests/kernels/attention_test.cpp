@@ -315,6 +315,24 @@ struct Layer {
   bool heads_first = false, keys_heads_first = false;
 };
 
+// More keys than 64 slices of 128. Lengths are at the ends of slices, and beside them.
+const Layer kManySlices{.batches = 8,
+                        .heads = 2,
+                        .key_heads = 1,
+                        .queries = 1,
+                        .keys = 9000,
+                        .causal = "to_last",
+                        .lengths = {0, 1, 128, 129, 8191, 8192, 8193, 9000}};
+// The slices begin behind the first key.
+const Layer kSlicesOfWindow{.batches = 3,
+                            .heads = 2,
+                            .key_heads = 1,
+                            .queries = 3,
+                            .keys = 2000,
+                            .causal = "to_last",
+                            .window = 600,
+                            .lengths = {2000, 601, 1}};
+
 std::string text_of(const Layer& it) {
   return fmt::format("{} batches, {} and {} heads, {} x {}, {} and {} wide, {}, window {}, softcap {}, mask {}",
                      it.batches, it.heads, it.key_heads, it.queries, it.keys, it.width, it.value_width, it.causal,
@@ -397,6 +415,8 @@ TEST_F(AttentionTest, OfSomeOfTheKeys) {
       {.batches = 2, .queries = 5, .keys = 10, .lengths = {0, 10}},
       {.batches = 2, .queries = 5, .keys = 100, .causal = "to_last", .window = 7, .lengths = {90, 4}},
       {.heads = 4, .queries = 2, .keys = 1100, .width = 64},  // slices of 512
+      kManySlices,
+      kSlicesOfWindow,
       {.batches = 3,
        .heads = 8,
        .key_heads = 2,
@@ -513,6 +533,8 @@ const Layer kPagedLayers[] = {
     // Lengths of 0, 1, the capacity and one more.
     {.batches = 4, .heads = 2, .queries = 5, .keys = 64, .causal = "to_last", .lengths = {0, 1, 64, 65}},
     {.batches = 4, .heads = 2, .queries = 1, .keys = 512, .width = 64, .lengths = {-7, 1, 512, 513}},
+    kManySlices,
+    kSlicesOfWindow,
     {.batches = 3,
      .heads = 8,
      .key_heads = 2,
@@ -636,6 +658,8 @@ const Layer kInt8Layers[] = {
     // Lengths of 0, 1, the capacity and one more.
     {.batches = 4, .heads = 2, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 1, 10, 11}},
     {.batches = 4, .heads = 2, .queries = 1, .keys = 512, .width = 64, .lengths = {-7, 1, 512, 513}},
+    kManySlices,
+    kSlicesOfWindow,
     {.batches = 3,
      .heads = 8,
      .key_heads = 2,
