@@ -614,8 +614,7 @@ constexpr TensorInfo kConv2dDq8taQ8cswTensors[] = {
   },
   {
     .name = "weight", .operand = 4, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines)
-        | bit(Layout::weight_q8_4n),
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines),
     .shapes = kWeightShapes, .help = "I is the channels of all inputs / groups",
   },
   {.name = "weight_sums", .operand = 5, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 4},
