@@ -104,13 +104,13 @@ constexpr StepInfo matrices_steps[] = {
 };
 
 constexpr ConditionInfo matrices_split_4_conditions[] = {
-  {"k >= 512", table::kNamesOf<Name::k>},
+  {"k >= 128 * 4", table::kNamesOf<Name::k>},
 };
 
 int matrices_split_4_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.product.k) >= 512,
+      Integer(problem.product.k) >= Integer(128) * Integer(4),
   });
 }
 
@@ -132,7 +132,7 @@ void matrices_split_4_weight_only_coopmat_problem(const SelectionScope& scope, v
   table::set(to.epilogue.has_bias, Integer(0));
   to.epilogue.activation = problem.epilogue.activation;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.product.k), 256));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.product.k), Integer(64) * Integer(4)));
 }
 
 bool matrices_split_4_weight_only_coopmat_takes(const void* kernel_parameters) {
@@ -193,13 +193,13 @@ constexpr StepInfo row_steps[] = {
 };
 
 constexpr ConditionInfo split_16_conditions[] = {
-  {"k >= 2048", table::kNamesOf<Name::k>},
+  {"k >= 128 * 16", table::kNamesOf<Name::k>},
 };
 
 int split_16_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.product.k) >= 2048,
+      Integer(problem.product.k) >= Integer(128) * Integer(16),
   });
 }
 
@@ -222,7 +222,7 @@ void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) 
   table::set(to.epilogue.has_bias, Integer(0));
   to.epilogue.activation = problem.epilogue.activation;
   table::set(to.slices, Integer(16));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), 256));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), Integer(16) * Integer(16)));
 }
 
 bool weight_only_tiled_takes(const void* kernel_parameters) {
@@ -245,13 +245,13 @@ constexpr StepInfo split_16_steps[] = {
 };
 
 constexpr ConditionInfo split_4_conditions[] = {
-  {"k >= 512", table::kNamesOf<Name::k>},
+  {"k >= 128 * 4", table::kNamesOf<Name::k>},
 };
 
 int split_4_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.product.k) >= 512,
+      Integer(problem.product.k) >= Integer(128) * Integer(4),
   });
 }
 
@@ -264,7 +264,7 @@ void split_4_weight_only_tiled_problem(const SelectionScope& scope, void* step_p
   table::set(to.epilogue.has_bias, Integer(0));
   to.epilogue.activation = problem.epilogue.activation;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), 64));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), Integer(16) * Integer(4)));
 }
 
 constexpr StepInfo split_4_steps[] = {

@@ -94,7 +94,7 @@ constexpr StepInfo matrices_steps[] = {
 };
 
 constexpr ConditionInfo matrices_split_4_conditions[] = {
-  {"k >= 512", table::kNamesOf<Name::k>},
+  {"k >= 128 * 4", table::kNamesOf<Name::k>},
   {"16 * outputs <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
@@ -106,16 +106,15 @@ int matrices_split_4_first_failing(const SelectionScope& scope) {
   const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
       * Integer(problem.bmm_sizes.n);
   return table::first_false({
-      Integer(problem.bmm_sizes.k) >= 512,
+      Integer(problem.bmm_sizes.k) >= Integer(128) * Integer(4),
       16 * outputs <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
-      * Integer(problem.bmm_sizes.n);
-  return 4 * outputs;
+  const Integer split_k_rows_2 = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m);
+  return 4 * split_k_rows_2 * Integer(problem.bmm_sizes.n);
 }
 
 constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
@@ -131,7 +130,7 @@ void matrices_split_4_matmul_coopmat_problem(const SelectionScope& scope, void* 
   to.epilogue.activation = problem.epilogue.activation;
   to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.bmm_sizes.k), 256));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.bmm_sizes.k), Integer(64) * Integer(4)));
 }
 
 bool matrices_split_4_matmul_coopmat_takes(const void* kernel_parameters) {
@@ -144,8 +143,9 @@ constexpr OperandSource sum_slices_operands[] = {
 };
 void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer split_k_rows_2 = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m));
+  table::set(to.m, split_k_rows_2);
   to.n = problem.bmm_sizes.n;
   table::set(to.slices, Integer(4));
   to.epilogue = problem.epilogue;
@@ -213,7 +213,7 @@ constexpr StepInfo tiled_steps[] = {
 };
 
 constexpr ConditionInfo tiled_split_16_conditions[] = {
-  {"k >= 2048", table::kNamesOf<Name::k>},
+  {"k >= 128 * 16", table::kNamesOf<Name::k>},
   {"64 * outputs <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
@@ -225,16 +225,15 @@ int tiled_split_16_first_failing(const SelectionScope& scope) {
   const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
       * Integer(problem.bmm_sizes.n);
   return table::first_false({
-      Integer(problem.bmm_sizes.k) >= 2048,
+      Integer(problem.bmm_sizes.k) >= Integer(128) * Integer(16),
       64 * outputs <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
 Integer tiled_split_16_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
-      * Integer(problem.bmm_sizes.n);
-  return 16 * outputs;
+  const Integer split_k_rows = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m);
+  return 16 * split_k_rows * Integer(problem.bmm_sizes.n);
 }
 
 constexpr ScratchInfo tiled_split_16_scratch[] = {{"partial", DType::f32, tiled_split_16_partial_elements}};
@@ -250,7 +249,7 @@ void tiled_split_16_matmul_tiled_problem(const SelectionScope& scope, void* step
   to.epilogue.activation = problem.epilogue.activation;
   to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, Integer(16));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.bmm_sizes.k), 256));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.bmm_sizes.k), Integer(16) * Integer(16)));
 }
 
 bool tiled_split_16_matmul_tiled_takes(const void* kernel_parameters) {
@@ -260,8 +259,9 @@ bool tiled_split_16_matmul_tiled_takes(const void* kernel_parameters) {
 
 void tiled_split_16_sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer split_k_rows = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m));
+  table::set(to.m, split_k_rows);
   to.n = problem.bmm_sizes.n;
   table::set(to.slices, Integer(16));
   to.epilogue = problem.epilogue;
@@ -274,7 +274,7 @@ constexpr StepInfo tiled_split_16_steps[] = {
 };
 
 constexpr ConditionInfo tiled_split_4_conditions[] = {
-  {"k >= 512", table::kNamesOf<Name::k>},
+  {"k >= 128 * 4", table::kNamesOf<Name::k>},
   {"16 * outputs <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
@@ -286,11 +286,18 @@ int tiled_split_4_first_failing(const SelectionScope& scope) {
   const Integer outputs = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
       * Integer(problem.bmm_sizes.n);
   return table::first_false({
-      Integer(problem.bmm_sizes.k) >= 512,
+      Integer(problem.bmm_sizes.k) >= Integer(128) * Integer(4),
       16 * outputs <= Integer(device.max_storage_buffer_bytes),
   });
 }
 
+Integer tiled_split_4_partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer rows = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m);
+  return 4 * rows * Integer(problem.bmm_sizes.n);
+}
+
+constexpr ScratchInfo tiled_split_4_scratch[] = {{"partial", DType::f32, tiled_split_4_partial_elements}};
 void tiled_split_4_matmul_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<matmul_tiled::Problem*>(step_problem);
@@ -300,13 +307,23 @@ void tiled_split_4_matmul_tiled_problem(const SelectionScope& scope, void* step_
   to.epilogue.activation = problem.epilogue.activation;
   to.matmul_batches = problem.matmul_batches;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.bmm_sizes.k), 64));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.bmm_sizes.k), Integer(16) * Integer(4)));
+}
+
+void tiled_split_4_sum_slices_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer rows = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m);
+  auto& to = *static_cast<sum_slices::Problem*>(step_problem);
+  table::set(to.m, rows);
+  to.n = problem.bmm_sizes.n;
+  table::set(to.slices, Integer(4));
+  to.epilogue = problem.epilogue;
 }
 
 constexpr StepInfo tiled_split_4_steps[] = {
   {&matmul_tiled::op, tiled_split_16_matmul_tiled_operands, tiled_split_4_matmul_tiled_problem,
       tiled_split_16_matmul_tiled_takes},
-  {&sum_slices::op, sum_slices_operands, sum_slices_problem},
+  {&sum_slices::op, sum_slices_operands, tiled_split_4_sum_slices_problem},
 };
 
 constexpr RecipeInfo kRecipes[] = {
@@ -338,7 +355,7 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "matmul.tiled_split_4",
       .conditions = tiled_split_4_conditions,
       .first_failing = tiled_split_4_first_failing,
-      .scratch = scratch,
+      .scratch = tiled_split_4_scratch,
       .steps = tiled_split_4_steps},
 };
 

@@ -159,13 +159,13 @@ constexpr StepInfo matrices_steps[] = {
 };
 
 constexpr ConditionInfo matrices_split_4_conditions[] = {
-  {"k >= 512", table::kNamesOf<Name::k>},
+  {"k >= 128 * 4", table::kNamesOf<Name::k>},
 };
 
 int matrices_split_4_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.product.k) >= 512,
+      Integer(problem.product.k) >= Integer(128) * Integer(4),
   });
 }
 
@@ -175,12 +175,12 @@ Integer partial_elements(const SelectionScope& scope) {
 }
 
 constexpr ScratchInfo matrices_split_4_scratch[] = {
-  {"input", DType::f16, input_elements}, {"product", DType::f16, product_elements},
-  {"partial", DType::f32, partial_elements},
+  {"input", DType::f16, input_elements}, {"partial", DType::f32, partial_elements},
+  {"product", DType::f16, product_elements},
 };
 constexpr OperandSource matrices_split_4_weight_only_coopmat_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::kNoSource,
-  table::scratch(2),
+  table::scratch(1),
 };
 void matrices_split_4_weight_only_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -190,7 +190,7 @@ void matrices_split_4_weight_only_coopmat_problem(const SelectionScope& scope, v
   table::set(to.epilogue.has_bias, Integer(0));
   to.epilogue.activation = problem.normalized_layer.activation;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.product.k), 256));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.product.k), Integer(64) * Integer(4)));
 }
 
 bool matrices_split_4_weight_only_coopmat_takes(const void* kernel_parameters) {
@@ -198,7 +198,7 @@ bool matrices_split_4_weight_only_coopmat_takes(const void* kernel_parameters) {
   return parameters.stage == weight_only_coopmat::Stage::slice;
 }
 
-constexpr OperandSource sum_slices_operands[] = {table::scratch(2), table::ours(Operand::bias), table::scratch(1)};
+constexpr OperandSource sum_slices_operands[] = {table::scratch(1), table::ours(Operand::bias), table::scratch(2)};
 void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
@@ -209,12 +209,13 @@ void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   to.epilogue.activation = problem.normalized_layer.activation;
 }
 
+constexpr OperandSource matrices_split_4_silu_mul_operands[] = {table::scratch(2), table::ours(Operand::output)};
 constexpr StepInfo matrices_split_4_steps[] = {
   {&skip_norm::op, skip_norm_operands, skip_norm_problem},
   {&weight_only_coopmat::op, matrices_split_4_weight_only_coopmat_operands,
       matrices_split_4_weight_only_coopmat_problem, matrices_split_4_weight_only_coopmat_takes},
   {&sum_slices::op, sum_slices_operands, sum_slices_problem},
-  {&silu_mul::op, silu_mul_operands, silu_mul_problem},
+  {&silu_mul::op, matrices_split_4_silu_mul_operands, silu_mul_problem},
 };
 
 constexpr OperandSource weight_only_plain_operands[] = {
@@ -256,13 +257,13 @@ constexpr StepInfo row_steps[] = {
 };
 
 constexpr ConditionInfo split_16_conditions[] = {
-  {"k >= 2048", table::kNamesOf<Name::k>},
+  {"k >= 128 * 16", table::kNamesOf<Name::k>},
 };
 
 int split_16_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.product.k) >= 2048,
+      Integer(problem.product.k) >= Integer(128) * Integer(16),
   });
 }
 
@@ -272,12 +273,12 @@ Integer split_16_partial_elements(const SelectionScope& scope) {
 }
 
 constexpr ScratchInfo split_16_scratch[] = {
-  {"input", DType::f16, input_elements}, {"product", DType::f16, product_elements},
-  {"partial", DType::f32, split_16_partial_elements},
+  {"input", DType::f16, input_elements}, {"partial", DType::f32, split_16_partial_elements},
+  {"product", DType::f16, product_elements},
 };
 constexpr OperandSource weight_only_tiled_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::kNoSource,
-  table::scratch(2),
+  table::scratch(1),
 };
 void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -288,7 +289,7 @@ void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) 
   table::set(to.epilogue.has_bias, Integer(0));
   to.epilogue.activation = problem.normalized_layer.activation;
   table::set(to.slices, Integer(16));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), 256));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), Integer(16) * Integer(16)));
 }
 
 bool weight_only_tiled_takes(const void* kernel_parameters) {
@@ -310,17 +311,17 @@ constexpr StepInfo split_16_steps[] = {
   {&skip_norm::op, skip_norm_operands, skip_norm_problem},
   {&weight_only_tiled::op, weight_only_tiled_operands, weight_only_tiled_problem, weight_only_tiled_takes},
   {&sum_slices::op, sum_slices_operands, split_16_sum_slices_problem},
-  {&silu_mul::op, silu_mul_operands, silu_mul_problem},
+  {&silu_mul::op, matrices_split_4_silu_mul_operands, silu_mul_problem},
 };
 
 constexpr ConditionInfo split_4_conditions[] = {
-  {"k >= 512", table::kNamesOf<Name::k>},
+  {"k >= 128 * 4", table::kNamesOf<Name::k>},
 };
 
 int split_4_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.product.k) >= 512,
+      Integer(problem.product.k) >= Integer(128) * Integer(4),
   });
 }
 
@@ -333,14 +334,14 @@ void split_4_weight_only_tiled_problem(const SelectionScope& scope, void* step_p
   table::set(to.epilogue.has_bias, Integer(0));
   to.epilogue.activation = problem.normalized_layer.activation;
   table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), 64));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.product.k), Integer(16) * Integer(4)));
 }
 
 constexpr StepInfo split_4_steps[] = {
   {&skip_norm::op, skip_norm_operands, skip_norm_problem},
   {&weight_only_tiled::op, weight_only_tiled_operands, split_4_weight_only_tiled_problem, weight_only_tiled_takes},
   {&sum_slices::op, sum_slices_operands, sum_slices_problem},
-  {&silu_mul::op, silu_mul_operands, silu_mul_problem},
+  {&silu_mul::op, matrices_split_4_silu_mul_operands, silu_mul_problem},
 };
 
 constexpr OperandSource tiled_weight_only_tiled_operands[] = {
