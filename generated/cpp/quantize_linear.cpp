@@ -139,7 +139,8 @@ constexpr RarelyBestInfo kRarelyBest[] = {
 
 uint64_t rarely_best_when(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
-  const bool has_bytes = Integer(bytes(parameters.output_dtype)) == 1 && parameters.output_storage == Storage::buffer;
+  const bool has_bytes = (Integer(bytes(parameters.input_dtype)) == 1 && parameters.input_storage == Storage::buffer)
+      || (Integer(bytes(parameters.output_dtype)) == 1 && parameters.output_storage == Storage::buffer);
   const bool has_halves = (Integer(bytes(parameters.input_dtype)) == 2 && parameters.input_storage == Storage::buffer)
       || (Integer(bytes(parameters.output_dtype)) == 2 && parameters.output_storage == Storage::buffer);
   return table::bits_of({
