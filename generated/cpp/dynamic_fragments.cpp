@@ -202,14 +202,14 @@ Real cost(const SelectionScope& scope) {
   const Integer block_k = 512 / Integer(problem.weight_bits);
   const Integer tiles = ceil_div(Integer(problem.product.n), 16 * Integer(specialization.blocks_m))
       * ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n));
-  const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
-  const Integer subgroups = tiles * Integer(specialization.team_workgroup) / 32;
-  const Real read_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
-      / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
   const Real unpack_us = ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n))
       * Integer(problem.product.n) * Integer(problem.product.k)
       * (Real(fit.unpack_ops) + Real(fit.row_ops) * Integer(specialization.blocks_n) / Integer(specialization.blocks_m))
       / Real(device.f32_ops_per_us);
+  const Integer subgroups = tiles * Integer(specialization.team_workgroup) / 32;
+  const Real read_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
+      / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
+  const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
   const Real turns_us = (ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
       + choose(Integer(specialization.skip_last) == 1, 0, Real(fit.late_blocks))) * Real(fit.block_us)
       * choose(Integer(specialization.skip_last) == 1, Real(fit.branch_wait), 1)

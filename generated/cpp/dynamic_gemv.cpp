@@ -91,20 +91,20 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
+  {"rows == 1 or m > 1", table::kNamesOf<Name::rows, Name::m>},
   {"k <= 524288 or groups <= 1", table::kNamesOf<Name::k, Name::groups>},
   {"group_size % (128 / weight_bits) == 0 or groups <= 1",
       table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
-  {"rows == 1 or m > 1", table::kNamesOf<Name::rows, Name::m>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
+      Integer(parameters.rows) == 1 || Integer(problem.product.m) > 1,
       Integer(problem.product.k) <= 524288 || Integer(problem.weight_groups.groups) <= 1,
       Integer(problem.weight_groups.group_size) % (128 / Integer(problem.weight_bits)) == 0
           || Integer(problem.weight_groups.groups) <= 1,
-      Integer(parameters.rows) == 1 || Integer(problem.product.m) > 1,
   });
 }
 

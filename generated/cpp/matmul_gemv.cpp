@@ -99,25 +99,25 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
+  {"rows == 1 or m > 1", table::kNamesOf<Name::rows, Name::m>},
   {"transposed == transpose_other", table::kNamesOf<Name::transposed, Name::transpose_other>},
   {"k * weight_bits % 128 == 0", table::kNamesOf<Name::k, Name::weight_bits>},
   {"transposed == 1 or n * weight_bits % 128 == 0", table::kNamesOf<Name::transposed, Name::n, Name::weight_bits>},
-  {"rows == 1 or m > 1 and (batches == 1 or matrix_rows % rows == 0)",
-      table::kNamesOf<Name::rows, Name::batches, Name::m, Name::matrix_rows>},
+  {"rows == 1 or batches == 1 or matrix_rows % rows == 0",
+      table::kNamesOf<Name::rows, Name::batches, Name::matrix_rows>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
+      Integer(specialization.rows) == 1 || Integer(problem.bmm_sizes.m) > 1,
       Integer(specialization.transposed) == Integer(problem.matmul_kernel.transpose_other),
       Integer(problem.bmm_sizes.k) * Integer(problem.matmul_kernel.weight_bits) % 128 == 0,
       Integer(specialization.transposed) == 1
           || Integer(problem.bmm_sizes.n) * Integer(problem.matmul_kernel.weight_bits) % 128 == 0,
-      Integer(specialization.rows) == 1
-          || (Integer(problem.bmm_sizes.m) > 1
-          && (Integer(problem.bmm_sizes.batches) == 1
-          || Integer(problem.matrix_rows) % Integer(specialization.rows) == 0)),
+      Integer(specialization.rows) == 1 || Integer(problem.bmm_sizes.batches) == 1
+          || Integer(problem.matrix_rows) % Integer(specialization.rows) == 0,
   });
 }
 

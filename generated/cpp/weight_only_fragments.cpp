@@ -278,20 +278,20 @@ Real cost(const SelectionScope& scope) {
       * ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n));
   const Integer row_bytes = choose(Integer(problem.product.k) <= 4096, 8192,
       choose(Integer(problem.product.k) <= 8192, Integer(16384), Integer(32768)));
-  const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
+  const Integer resident = max(1,
+      min(Integer(device.shared_memory_bytes) / (row_bytes + 1024),
+      1024 / Integer(specialization.team_workgroup) / Integer(specialization.blocks_m)));
+  const Integer waves = ceil_div(tiles, resident * Integer(device.compute_units));
   const Integer subgroups = tiles * Integer(specialization.team_workgroup) / 32;
   const Real read_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
       / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
+  const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
   const Real unpack_us = ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n))
       * Integer(problem.product.n) * Integer(problem.product.k)
       * choose(Integer(specialization.row_at_once) == 4, Real(fit.four_ops),
       Real(fit.unpack_ops)
       + choose(Integer(specialization.row_staged) == 1, Real(fit.staged_ops), Real(fit.row_ops))
       * Integer(specialization.blocks_n) / Integer(specialization.blocks_m)) / Real(device.f32_ops_per_us);
-  const Integer resident = max(1,
-      min(Integer(device.shared_memory_bytes) / (row_bytes + 1024),
-      1024 / Integer(specialization.team_workgroup) / Integer(specialization.blocks_m)));
-  const Integer waves = ceil_div(tiles, resident * Integer(device.compute_units));
   const Real turns_us = choose(Integer(specialization.row_at_once) == 4,
       waves * ceil_div(Integer(problem.product.k), 4 * block_k * Integer(specialization.team_workgroup) / 32)
       * Real(fit.round_us) * Integer(specialization.blocks_m),

@@ -93,7 +93,7 @@ constexpr ConditionInfo kConditions[] = {
   {"blocks.n == 1 or m > 8", table::kNamesOf<Name::blocks_n, Name::m>},
   {"m == 1 and blocks.n == 1 and skip_last == 0", table::kNamesOf<Name::blocks_n, Name::skip_last, Name::m>},
   {"groups % 4 == 0 and group_size == block_k", table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
-  {"team.workgroup * blocks.m * 2 + staged_bytes <= device.shared_memory_bytes",
+  {"team.workgroup * blocks.m * 2 + row_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::team_workgroup, Name::blocks_m, Name::weight_bits,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
@@ -103,7 +103,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer block_k = 512 / Integer(problem.weight_bits);
-  const Integer staged_bytes = Integer(specialization.team_workgroup) / 32 * 4 * block_k * 2;
+  const Integer row_bytes = Integer(specialization.team_workgroup) / 32 * 4 * block_k * 2;
   return table::first_false({
       Integer(problem.product.k) > 0,
       Integer(problem.product.k) % block_k == 0,
@@ -114,7 +114,7 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.product.m) == 1 && Integer(specialization.blocks_n) == 1
           && Integer(specialization.skip_last) == 0,
       Integer(problem.weight_groups.groups) % 4 == 0 && Integer(problem.weight_groups.group_size) == block_k,
-      Integer(specialization.team_workgroup) * Integer(specialization.blocks_m) * 2 + staged_bytes
+      Integer(specialization.team_workgroup) * Integer(specialization.blocks_m) * 2 + row_bytes
           <= Integer(device.shared_memory_bytes),
   });
 }
@@ -209,20 +209,21 @@ Real cost(const SelectionScope& scope) {
   const Integer block_k = 512 / Integer(problem.weight_bits);
   const Integer tiles = ceil_div(Integer(problem.product.n), 16 * Integer(specialization.blocks_m))
       * ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n));
-  const Integer staged_bytes = Integer(specialization.team_workgroup) / 32 * 4 * block_k * 2;
-  const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
-  const Real read_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
-      / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
-  const Real unpack_us = Integer(problem.product.n) * Integer(problem.product.k) * Real(fit.weight_ops)
-      / Real(device.f32_ops_per_us);
+  const Integer row_bytes = Integer(specialization.team_workgroup) / 32 * 4 * block_k * 2;
   const Integer resident = max(1,
-      min(Integer(device.shared_memory_bytes) / (staged_bytes + 1024),
+      min(Integer(device.shared_memory_bytes) / (row_bytes + 1024),
       1024 / Integer(specialization.team_workgroup) / Integer(specialization.blocks_m)));
   const Integer waves = ceil_div(tiles, resident * Integer(device.compute_units));
+  const Integer subgroups = tiles * Integer(specialization.team_workgroup) / 32;
+  const Real read_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
+      / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
+  const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
+  const Real unpack_us = Integer(problem.product.n) * Integer(problem.product.k) * Real(fit.weight_ops)
+      / Real(device.f32_ops_per_us);
   const Integer rounds = ceil_div(Integer(problem.product.k),
       4 * block_k * Integer(specialization.team_workgroup) / 32);
   const Real turns_us = waves * rounds * Real(fit.round_us) * Integer(specialization.blocks_m)
-      + tiles * Integer(specialization.team_workgroup) / 32 * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
+      + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + cpu_factor * (max(read_us, unpack_us) + turns_us);
 }
 
