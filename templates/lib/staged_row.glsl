@@ -21,3 +21,13 @@ uint staged_at(uint load, uint i) { return (load / 4u * kVectors + i) * 4u + loa
 uvec2 pairs_of(uvec2 words) {
   return uvec2(bitfieldInsert(words.x, words.y, 16, 16), bitfieldInsert(words.y, words.x >> 16, 0, 16));
 }
+
+$part pairs
+// The pairs of an activation vector that was staged: pairs_of() has made them.
+$needs const uint kVectors
+$gives uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j)
+
+// Of the quad-th four of a load.
+uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j) {
+  return quad % 2u == 0u ? vectors[quad / 2u].xy : vectors[quad / 2u].zw;
+}

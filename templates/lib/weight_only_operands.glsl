@@ -15,10 +15,16 @@ $include "lib/float16.glsl"
 $include "lib/real_elements.glsl" load
 $include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
+$include "lib/weight_rows.glsl" form
 
 const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
+
+$part activation
+// One activation, for a device without the mapping of lib/weight_fragments.glsl. Sums are final: activations are no
+// integers with a scale.
+$needs float load_real(uint index)
+$gives float activation(uint m, uint k)
+$gives float row_scale(uint m)
+
+float activation(uint m, uint k) { return load_real(m * problem.k + k); }
+float row_scale(uint m) { return 1.0; }

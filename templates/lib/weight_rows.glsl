@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Rows of a weight in 16-byte loads, whatever their form: the part `q8` reads integers of eight bits, and `q4` of four.
-// Products of groups need `groups`, and cooperative matrices of f16 `halves`. The weight is operand 1.
+// The part `form` is the one of these that the parameter `form` names. Products of groups need `groups`, and cooperative matrices of f16 `halves`. The weight is operand 1.
 $needs const uint kPerLoad   // weights in a load
 $gives K_SIZE
 $gives N_SIZE
@@ -125,6 +125,13 @@ uint weight_bytes(uint word, uint i) {
 
 const int kOffset = 8;
 uint offset_bytes(uint word, uint i) { return (i == 0u ? word : word >> 4) & 0x0f0f0f0fu; }
+
+$part form
+$if form == weight_q4_rows
+$include "lib/weight_rows.glsl" q4
+$else
+$include "lib/weight_rows.glsl" q8
+$end
 
 $part groups
 // The index of the group to which a 16-byte load of a row of the weight belongs. A GEMV needs it in its innermost loop,

@@ -8,12 +8,7 @@
 // Integers less their zero point are exact in f16. Sums of blocks are exact in f32, since 128 * 255 * 128 is below 2^24.
 #version 450
 ${extensions()}
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_vote : require
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#extension GL_EXT_control_flow_attributes : require
+$include "lib/weight_fragments.glsl" extensions
 ${local_size(team.workgroup)}
 ${declare_words(codes, 4)}
 ${declare(scale)}
@@ -27,11 +22,7 @@ $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 $include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
+$include "lib/weight_rows.glsl" form
 
 const uint kVectors = kPerLoad / 16u;  // of activations that meet a load
 const bool kIsOneRow = false;

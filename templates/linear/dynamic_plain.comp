@@ -31,11 +31,7 @@ $include "lib/linear_finish.glsl"
 const uint kRowInvocations = ${workgroup};
 const uint kUnrolled = 4u;
 $include "lib/activation_rows.glsl"
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
+$include "lib/weight_rows.glsl" form
 
 // Of one group, by aligned runs of sixteen.
 float group_sum(uint m, uint n, uint begin, uint end, float inverse_scale, int zero_point) {

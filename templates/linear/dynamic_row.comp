@@ -36,11 +36,7 @@ $include "lib/quantizer.glsl"
 $include "lib/qparams.glsl"
 $include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
+$include "lib/weight_rows.glsl" form
 $include "lib/dot4.glsl"
 
 $include "lib/weight_gemv.glsl"

@@ -30,11 +30,7 @@ $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
+$include "lib/weight_rows.glsl" form
 $include "lib/dot4.glsl"
 $include "lib/square_tile.glsl"
 $include "lib/tile_order.glsl"

@@ -15,13 +15,8 @@
 // each output. It rounds them to f16, as if they had been stored.
 #version 450
 ${extensions()}
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
-#extension GL_KHR_shader_subgroup_vote : require
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#extension GL_EXT_control_flow_attributes : require
+$include "lib/weight_fragments.glsl" extensions
 ${local_size(team.workgroup)}
 ${declare_vectors(hidden)}
 ${declare_vectors(skip)}
@@ -126,11 +121,7 @@ void begin_rows(uint first_m) {
 }
 
 uvec4 activation_vector(uint row, uint load, uint i) { return staged_row[staged_at(load, i)]; }
-
-// Of the quad-th four of a load.
-uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j) {
-  return quad % 2u == 0u ? vectors[quad / 2u].xy : vectors[quad / 2u].zw;
-}
+$include "lib/staged_row.glsl" pairs
 
 float activation(uint m, uint k) { return staged_activation(k); }
 float row_scale(uint m) { return 1.0; }

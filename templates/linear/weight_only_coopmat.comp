@@ -35,11 +35,7 @@ $end
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
 $include "lib/real_elements.glsl" store_row
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
+$include "lib/weight_rows.glsl" form
 $if stage == whole
 $include "lib/linear_finish.glsl"
 $end

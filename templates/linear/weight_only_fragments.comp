@@ -9,12 +9,7 @@
 //   at_once 4: a subgroup loads four blocks of k together, each of which is a group
 #version 450
 ${extensions()}
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_vote : require
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#extension GL_EXT_control_flow_attributes : require
+$include "lib/weight_fragments.glsl" extensions
 ${local_size(team.workgroup)}
 $include "lib/weight_only_operands.glsl"
 const bool kIsOneRow = ${row.staged} == 1;
@@ -46,5 +41,4 @@ uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j) {
   return ${row.staged} == 1 ? words : pairs_of(words);
 }
 
-float activation(uint m, uint k) { return load_real(m * problem.k + k); }
-float row_scale(uint m) { return 1.0; }
+$include "lib/weight_only_operands.glsl" activation

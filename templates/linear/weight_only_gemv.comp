@@ -28,11 +28,7 @@ $include "lib/unpack_vector.glsl" native_halves
 $end
 $include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
+$include "lib/weight_rows.glsl" form
 
 $include "lib/weight_gemv.glsl"
 $include "lib/weight_rows.glsl" groups

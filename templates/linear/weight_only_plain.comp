@@ -19,11 +19,7 @@ $include "lib/float16.glsl"
 $include "lib/real_elements.glsl" load
 $include "lib/real_elements.glsl" store
 $include "lib/linear_finish.glsl"
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
+$include "lib/weight_rows.glsl" form
 
 // Of one group, by aligned runs of sixteen.
 float group_sum(uint m, uint n, uint begin, uint end) {

@@ -7,12 +7,7 @@
 // H200, and weight_only_fragments takes 13.6 us.
 #version 450
 ${extensions()}
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_vote : require
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#extension GL_EXT_control_flow_attributes : require
+$include "lib/weight_fragments.glsl" extensions
 ${local_size(team.workgroup)}
 $include "lib/weight_only_operands.glsl"
 
@@ -44,10 +39,5 @@ void stage_blocks(uint block) {
 
 uvec4 activation_vector(uint row, uint load, uint i) { return staged_row[staged_place(load, i)]; }
 
-// Of the quad-th four of a load.
-uvec2 activation_pairs(uvec4 vectors[kVectors], uint quad, uint j) {
-  return quad % 2u == 0u ? vectors[quad / 2u].xy : vectors[quad / 2u].zw;
-}
-
-float activation(uint m, uint k) { return load_real(m * problem.k + k); }
-float row_scale(uint m) { return 1.0; }
+$include "lib/staged_row.glsl" pairs
+$include "lib/weight_only_operands.glsl" activation

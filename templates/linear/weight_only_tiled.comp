@@ -24,11 +24,7 @@ $include "lib/grid.glsl"
 $include "lib/float16.glsl"
 $include "lib/real_elements.glsl" load
 $include "lib/real_elements.glsl" store
-$if form == weight_q4_rows
-$include "lib/weight_rows.glsl" q4
-$else
-$include "lib/weight_rows.glsl" q8
-$end
+$include "lib/weight_rows.glsl" form
 $if stage == whole
 $include "lib/linear_finish.glsl"
 $end
