@@ -193,7 +193,7 @@ struct Fit {
   double begin_us;  // us: before the first block and after the last
   double read_factor;  // factor: time to read the weight, relative to a copy of as many bytes
   double weight_ops;  // operations: to unpack and multiply a weight
-  double round_us;  // us: that a wave of workgroups waits for four blocks, for each matrix of them
+  double round_us;  // us: that a wave of workgroups waits for four blocks, for each matrix
   double subgroup_ops;  // operations: to start and end a subgroup
 };
 Fit fit_of(const SelectionScope& scope) {
