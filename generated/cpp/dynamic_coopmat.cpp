@@ -23,8 +23,8 @@ constexpr FieldInfo kFields[] = {
   {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1}),
-  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.run_k), 1},
-  {"runs", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.runs), 1},
+  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, run_k), 1},
+  {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
 };
@@ -106,11 +106,10 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.weight_runs.run_k) % Integer(specialization.step_span) == 0
-          || Integer(problem.weight_runs.runs) <= 1,
-      Integer(specialization.step_span) > 32
-          || (Integer(problem.weight_runs.runs) > 1 && Integer(problem.weight_runs.run_k) % 64 != 0) || device.is_cpu,
-      Integer(problem.weight_runs.run_k) <= 65536,
+      Integer(problem.run_k) % Integer(specialization.step_span) == 0 || Integer(problem.runs) <= 1,
+      Integer(specialization.step_span) > 32 || (Integer(problem.runs) > 1 && Integer(problem.run_k) % 64 != 0)
+          || device.is_cpu,
+      Integer(problem.run_k) <= 65536,
       Integer(problem.product.k) <= 2000000 || !device.is_cpu,
   });
 }
@@ -295,8 +294,7 @@ constexpr uint32_t kSpecializations[] = {
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
   values[0] = Integer(problem.product.k) % 128 == 0 ? 1 : 0;
-  values[1] = table::as_constant(choose(Integer(problem.weight_runs.run_k) <= 128, Integer(problem.weight_runs.run_k),
-      0));
+  values[1] = table::as_constant(choose(Integer(problem.run_k) <= 128, Integer(problem.run_k), 0));
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -371,7 +369,7 @@ Real cost(const SelectionScope& scope) {
       * (rows * columns
       * (Integer(problem.product.k) * (1 + Real(fit.span_end) / Integer(specialization.step_span)) * 2
       * Real(fit.product_ops) / Real(device.int8_matrix_ops_per_us)
-      + Integer(problem.weight_runs.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us))
+      + Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us))
       + Integer(problem.product.k) * (rows + columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
       * choose(Integer(specialization.subgroups_workgroup) <= 128 && ceil_div(tiles, Integer(device.compute_units)) > 1,
       Real(fit.exposed_share), 1)) * cpu_factor;

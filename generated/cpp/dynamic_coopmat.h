@@ -12,7 +12,6 @@
 #include "epilogue_fields.h"
 #include "product_fields.h"
 #include "qgen/kernels.h"
-#include "weight_runs_fields.h"
 
 namespace qgen::generated::dynamic_coopmat {
 
@@ -55,7 +54,8 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   fields::Product product;
   Required<uint32_t> groups;
-  fields::WeightRuns weight_runs;
+  Required<uint32_t> run_k;
+  Required<uint32_t> runs;
   fields::Epilogue epilogue;
 
   static constexpr const OperatorInfo* kOperator = &op;

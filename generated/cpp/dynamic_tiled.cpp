@@ -23,8 +23,8 @@ constexpr FieldInfo kFields[] = {
   {"n", FieldInfo::Kind::u32, offsetof(Problem, product.n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1}),
-  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.run_k), 1},
-  {"runs", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.runs), 1},
+  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, run_k), 1},
+  {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
   table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
@@ -87,8 +87,8 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.weight_runs.run_k) % Integer(parameters.step_k) == 0 || Integer(problem.weight_runs.runs) <= 1,
-      Integer(problem.weight_runs.run_k) <= 65536,
+      Integer(problem.run_k) % Integer(parameters.step_k) == 0 || Integer(problem.runs) <= 1,
+      Integer(problem.run_k) <= 65536,
       Integer(problem.product.k) <= 200000 || !device.is_cpu,
   });
 }
@@ -147,9 +147,8 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.side) * Integer(parameters.side)
       * (Integer(problem.product.k)
       * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
-      * (1 + Real(fit.short_steps) / Integer(parameters.step_k))
-      + Real(fit.run_products) * Integer(problem.weight_runs.runs) + Real(fit.begin_products))
-      * Integer(device.compute_units) / Real(device.int8_ops_per_us);
+      * (1 + Real(fit.short_steps) / Integer(parameters.step_k)) + Real(fit.run_products) * Integer(problem.runs)
+      + Real(fit.begin_products)) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
   return Real(device.launch_us) + tiles_us;
 }
 

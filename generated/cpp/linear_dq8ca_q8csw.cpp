@@ -23,8 +23,8 @@ constexpr FieldInfo kFields[] = {
   {"k", FieldInfo::Kind::u32, offsetof(Problem, product.k), 1},
   {"group_size", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.group_size), 1},
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, weight_groups.groups), 1},
-  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.run_k), 1},
-  {"runs", FieldInfo::Kind::u32, offsetof(Problem, weight_runs.runs), 1},
+  {"run_k", FieldInfo::Kind::u32, offsetof(Problem, run_k), 1},
+  {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
@@ -144,7 +144,7 @@ int matrices_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.weight_groups.groups) <= 1,
-      Integer(problem.weight_runs.runs) <= 1,
+      Integer(problem.runs) <= 1,
   });
 }
 
@@ -251,7 +251,8 @@ void dynamic_tiled_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<dynamic_tiled::Problem*>(step_problem);
   to.product = problem.product;
   to.groups = problem.weight_groups.groups;
-  to.weight_runs = problem.weight_runs;
+  to.run_k = problem.run_k;
+  to.runs = problem.runs;
   to.weight_bits = problem.weight_bits;
   to.epilogue = problem.epilogue;
 }

@@ -13,7 +13,6 @@
 #include "qgen/kernels.h"
 #include "qparams_fields.h"
 #include "weight_groups_fields.h"
-#include "weight_runs_fields.h"
 
 namespace qgen::generated::linear_dq8ca_q8csw {
 
@@ -68,7 +67,8 @@ Operands<T> with_inputs(const auto& inputs, const MadeOperands<T>& made) {
 struct Problem {
   fields::Product product;
   fields::WeightGroups weight_groups;
-  fields::WeightRuns weight_runs;
+  Required<uint32_t> run_k;
+  Required<uint32_t> runs;
   Required<uint32_t> weight_bits;
   fields::Epilogue epilogue;
   fields::Qparams qparams;

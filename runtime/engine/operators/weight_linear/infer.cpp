@@ -111,7 +111,8 @@ Expected<Call> dynamic(const WeightKind& kind, const Inputs& inputs, const Attri
   const Problem fields{
       .product = known->product,
       .weight_groups = known->groups,
-      .weight_runs = {.run_k = u32(run), .runs = run == 0 ? 0 : u32((weight.shape[1] + run - 1) / run)},
+      .run_k = u32(run),
+      .runs = run == 0 ? 0 : u32((weight.shape[1] + run - 1) / run),
       .weight_bits = kind.bits,
       .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
       .qparams = qparams_fields(attributes.activation_mapping, {attributes.quant_min, attributes.quant_max},
