@@ -20,8 +20,8 @@ $include "lib/weight_rows.glsl" form
 const uint kVectors = kPerLoad / 8u;  // of activations that meet a load
 
 $part activation
-// One activation, for a device without the mapping of lib/weight_fragments.glsl. Sums are final: activations are no
-// integers with a scale.
+// One activation, for devices without the mapping of lib/weight_fragments.glsl. Rows of floating-point activations have
+// no scale, so row_scale() is 1.
 $needs float load_real(uint index)
 $gives float activation(uint m, uint k)
 $gives float row_scale(uint m)
