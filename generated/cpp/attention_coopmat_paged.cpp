@@ -204,12 +204,17 @@ constexpr std::string_view kSpecializationNames[] = {
   "tile.workgroup", "tile.m", "tile.n", "tile.blocks", "tile.keys", "tile.width",
 };
 constexpr uint32_t kSpecializations[] = {
+  128, 4, 1, 1, 64, 64,
   128, 2, 2, 2, 64, 64,
+  256, 4, 2, 2, 32, 64,
   128, 2, 2, 2, 32, 128,
   128, 2, 2, 1, 64, 128,
   256, 4, 2, 2, 32, 128,
+  128, 2, 2, 1, 32, 256,
   256, 4, 2, 1, 32, 256,
+  256, 4, 1, 1, 64, 64,
   256, 4, 1, 1, 32, 128,
+  256, 4, 1, 1, 32, 256,
   16, 1, 2, 1, 32, 64,
 };
 
@@ -329,34 +334,39 @@ constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
   {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
-constexpr uint32_t workgroup_15d3cf81[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {16, 1, 1},
+constexpr uint32_t workgroup_f07e9a2e[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {16, 1, 1},
 };
-constexpr uint32_t shared_bytes_ed20f4d2[] = {36608, 27392, 44160, 38912, 44288, 27904, 11648};
+constexpr uint32_t shared_bytes_55d165d2[] = {
+  36608, 36608, 34816, 27392, 44160, 38912, 39040, 44288, 37120, 27904, 44288, 11648,
+};
 constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
-constexpr uint32_t shared_bytes_a3ac5eb3[] = {27776, 22656, 39744, 27904, 39552, 23168, 10464};
+constexpr uint32_t shared_bytes_56aea4c4[] = {
+  27776, 27776, 20224, 22656, 39744, 27904, 36672, 39552, 28288, 23168, 39552, 10464,
+};
 enum Interface : uint16_t {
-  uses_c36d98d8,
-  uses_f6da65f7,
+  uses_7edfbdb5,
+  uses_e54e2e89,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_2a863e68, workgroup_15d3cf81, shared_bytes_ed20f4d2, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_c36d98d8
-  {&binds_2a863e68, workgroup_15d3cf81, shared_bytes_a3ac5eb3, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_f6da65f7
+  {&binds_2a863e68, workgroup_f07e9a2e, shared_bytes_55d165d2, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_7edfbdb5
+  {&binds_2a863e68, workgroup_f07e9a2e, shared_bytes_56aea4c4, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_e54e2e89
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_coopmat_paged.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_c36d98d8},
-    {"attention_coopmat_paged.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_f6da65f7},
-    {"attention_coopmat_paged.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_c36d98d8},
-    {"attention_coopmat_paged.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_f6da65f7},
+    {"attention_coopmat_paged.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_7edfbdb5},
+    {"attention_coopmat_paged.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_e54e2e89},
+    {"attention_coopmat_paged.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_7edfbdb5},
+    {"attention_coopmat_paged.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_e54e2e89},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

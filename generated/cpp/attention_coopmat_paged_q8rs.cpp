@@ -205,12 +205,17 @@ constexpr std::string_view kSpecializationNames[] = {
   "tile.workgroup", "tile.m", "tile.n", "tile.blocks", "tile.keys", "tile.width",
 };
 constexpr uint32_t kSpecializations[] = {
+  128, 4, 1, 1, 64, 64,
   128, 2, 2, 2, 64, 64,
+  256, 4, 2, 2, 32, 64,
   128, 2, 2, 2, 32, 128,
   128, 2, 2, 1, 64, 128,
   256, 4, 2, 2, 32, 128,
+  128, 2, 2, 1, 32, 256,
   256, 4, 2, 1, 32, 256,
+  256, 4, 1, 1, 64, 64,
   256, 4, 1, 1, 32, 128,
+  256, 4, 1, 1, 32, 256,
   16, 1, 2, 1, 32, 64,
 };
 
@@ -328,38 +333,43 @@ constexpr InterfaceInfo binds_86ee7ca8 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_c6550408,
 };
-constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
-  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
-constexpr uint32_t workgroup_15d3cf81[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {16, 1, 1},
-};
-constexpr uint32_t shared_bytes_167be35d[] = {37120, 27648, 44672, 39168, 44544, 28160, 11904};
-constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
-    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
-constexpr uint32_t shared_bytes_2e09c2e5[] = {28288, 22912, 40256, 28160, 39808, 23424, 10720};
+constexpr uint32_t workgroup_f07e9a2e[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {16, 1, 1},
+};
+constexpr uint32_t shared_bytes_9367fac2[] = {
+  28288, 28288, 20480, 22912, 40256, 28160, 36928, 39808, 28800, 23424, 39808, 10720,
+};
+constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
+  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
+constexpr uint32_t shared_bytes_dcf6d72f[] = {
+  37120, 37120, 35072, 27648, 44672, 39168, 39296, 44544, 37632, 28160, 44544, 11904,
+};
 enum Interface : uint16_t {
-  uses_3b78e75e,
-  uses_874fb593,
+  uses_2b00ca86,
+  uses_5e846ba2,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_86ee7ca8, workgroup_15d3cf81, shared_bytes_167be35d, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_3b78e75e
-  {&binds_86ee7ca8, workgroup_15d3cf81, shared_bytes_2e09c2e5, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_874fb593
+  {&binds_86ee7ca8, workgroup_f07e9a2e, shared_bytes_9367fac2, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_2b00ca86
+  {&binds_86ee7ca8, workgroup_f07e9a2e, shared_bytes_dcf6d72f, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_5e846ba2
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_coopmat_paged_q8rs.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_3b78e75e},
-    {"attention_coopmat_paged_q8rs.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_874fb593},
-    {"attention_coopmat_paged_q8rs.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_3b78e75e},
-    {"attention_coopmat_paged_q8rs.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_874fb593},
+    {"attention_coopmat_paged_q8rs.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_5e846ba2},
+    {"attention_coopmat_paged_q8rs.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_2b00ca86},
+    {"attention_coopmat_paged_q8rs.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_5e846ba2},
+    {"attention_coopmat_paged_q8rs.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_2b00ca86},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -79,9 +79,9 @@ struct Parameters {
 // Chosen when a pipeline is made.
 struct Specialization {
   uint32_t tile_workgroup = 128;
-  uint32_t tile_m = 2;
-  uint32_t tile_n = 2;
-  uint32_t tile_blocks = 2;
+  uint32_t tile_m = 4;
+  uint32_t tile_n = 1;
+  uint32_t tile_blocks = 1;
   uint32_t tile_keys = 64;
   uint32_t tile_width = 64;
 };

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Rows of a weight in 16-byte loads, whatever their form: the part `q8` reads integers of eight bits, and `q4` of four.
-// The part `form` is the one of these that the parameter `form` names. Products of groups need `groups`, and cooperative matrices of f16 `halves`. The weight is operand 1.
+// The part `form` is the one of these that the parameter `form` names. Products of groups need `groups`, and cooperative
+// matrices of f16 `halves`. The weight is operand 1.
 $needs const uint kPerLoad   // weights in a load
 $gives K_SIZE
 $gives N_SIZE
