@@ -125,6 +125,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"column_tiles <= 65535", table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
   {"is_aligned == rows_are_vectors", table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
+  {"step <= 128 or k % 256 == 0 and slice_k % 256 == 0", table::kNamesOf<Name::step, Name::k, Name::slice_k>},
   {"bands * slices <= 65535",
       table::kNamesOf<Name::matrix_m, Name::subgroups_m, Name::blocks_m, Name::m, Name::slices>},
 };
@@ -145,6 +146,8 @@ int first_failing(const SelectionScope& scope) {
   return table::first_false({
       column_tiles <= 65535,
       reads_as_k_lies,
+      Integer(specialization.step) <= 128
+          || (Integer(problem.product.k) % 256 == 0 && Integer(problem.slice_k) % 256 == 0),
       bands * Integer(problem.slices) <= 65535,
   });
 }
@@ -191,6 +194,8 @@ constexpr RarelyBestInfo kRarelyBest[] = {
   {"step == 64 and blocks.m < 4 and (subgroups.m == 1 or subgroups.m * subgroups.n > 4) or subgroups.m > subgroups.n "
       "or is_narrow and blocks.m > 1", kOnHopper,
       "never the best, or at most 4 % faster, but for 1 of 310 problems, 2026-11-25"},
+  {"step == 256 and (subgroups.m * subgroups.n > 4 or is_narrow)", kOnHopper,
+      "not the best of 12 kernels for 64 and for 256 x 4096 x 4096, 2026-11-30"},
 };
 
 uint64_t rarely_best_when(const SelectionScope& scope) {
@@ -208,6 +213,8 @@ uint64_t rarely_best_when(const SelectionScope& scope) {
           || Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4))
           || Integer(specialization.subgroups_m) > Integer(specialization.subgroups_n)
           || (is_narrow && Integer(specialization.blocks_m) > 1),
+      Integer(specialization.step) == 256
+          && (Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4 || is_narrow),
   });
 }
 
@@ -217,60 +224,88 @@ constexpr std::string_view kSpecializationNames[] = {
 constexpr uint32_t kSpecializations[] = {
   2, 2, 32, 1, 2, 64,
   2, 2, 32, 1, 2, 128,
+  2, 2, 32, 1, 2, 256,
   2, 2, 32, 2, 2, 64,
   2, 2, 32, 2, 2, 128,
+  2, 2, 32, 2, 2, 256,
   2, 2, 32, 2, 4, 64,
   2, 2, 32, 2, 4, 128,
+  2, 2, 32, 2, 4, 256,
   2, 2, 32, 4, 2, 64,
   2, 2, 32, 4, 2, 128,
+  2, 2, 32, 4, 2, 256,
   1, 4, 128, 1, 2, 64,
   1, 4, 128, 1, 2, 128,
+  1, 4, 128, 1, 2, 256,
   1, 4, 128, 2, 2, 64,
   1, 4, 128, 2, 2, 128,
+  1, 4, 128, 2, 2, 256,
   1, 4, 128, 2, 4, 64,
   1, 4, 128, 2, 4, 128,
+  1, 4, 128, 2, 4, 256,
   1, 4, 128, 4, 2, 64,
   1, 4, 128, 4, 2, 128,
+  1, 4, 128, 4, 2, 256,
   2, 2, 128, 1, 2, 64,
   2, 2, 128, 1, 2, 128,
+  2, 2, 128, 1, 2, 256,
   2, 2, 128, 2, 2, 64,
   2, 2, 128, 2, 2, 128,
+  2, 2, 128, 2, 2, 256,
   2, 2, 128, 2, 4, 64,
   2, 2, 128, 2, 4, 128,
+  2, 2, 128, 2, 4, 256,
   2, 2, 128, 4, 2, 64,
   2, 2, 128, 4, 2, 128,
+  2, 2, 128, 4, 2, 256,
   2, 4, 256, 1, 2, 64,
   2, 4, 256, 1, 2, 128,
+  2, 4, 256, 1, 2, 256,
   2, 4, 256, 2, 2, 64,
   2, 4, 256, 2, 2, 128,
+  2, 4, 256, 2, 2, 256,
   2, 4, 256, 2, 4, 64,
   2, 4, 256, 2, 4, 128,
+  2, 4, 256, 2, 4, 256,
   2, 4, 256, 4, 2, 64,
   2, 4, 256, 4, 2, 128,
+  2, 4, 256, 4, 2, 256,
   4, 2, 256, 1, 2, 64,
   4, 2, 256, 1, 2, 128,
+  4, 2, 256, 1, 2, 256,
   4, 2, 256, 2, 2, 64,
   4, 2, 256, 2, 2, 128,
+  4, 2, 256, 2, 2, 256,
   4, 2, 256, 2, 4, 64,
   4, 2, 256, 2, 4, 128,
+  4, 2, 256, 2, 4, 256,
   4, 2, 256, 4, 2, 64,
   4, 2, 256, 4, 2, 128,
+  4, 2, 256, 4, 2, 256,
   1, 2, 128, 1, 2, 64,
   1, 2, 128, 1, 2, 128,
+  1, 2, 128, 1, 2, 256,
   1, 2, 128, 2, 2, 64,
   1, 2, 128, 2, 2, 128,
+  1, 2, 128, 2, 2, 256,
   1, 2, 128, 2, 4, 64,
   1, 2, 128, 2, 4, 128,
+  1, 2, 128, 2, 4, 256,
   1, 2, 128, 4, 2, 64,
   1, 2, 128, 4, 2, 128,
+  1, 2, 128, 4, 2, 256,
   2, 2, 256, 1, 2, 64,
   2, 2, 256, 1, 2, 128,
+  2, 2, 256, 1, 2, 256,
   2, 2, 256, 2, 2, 64,
   2, 2, 256, 2, 2, 128,
+  2, 2, 256, 2, 2, 256,
   2, 2, 256, 2, 4, 64,
   2, 2, 256, 2, 4, 128,
+  2, 2, 256, 2, 4, 256,
   2, 2, 256, 4, 2, 64,
   2, 2, 256, 4, 2, 128,
+  2, 2, 256, 4, 2, 256,
 };
 
 void constants(const SelectionScope& scope, uint32_t* values) {
@@ -401,9 +436,12 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
-constexpr BindingInfo bindings_b9f8727a[] = {
+constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_74da0a64[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 80}};
@@ -411,8 +449,8 @@ constexpr SpecializationSlot slots_894df786[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11}, {12, 12},
   {13, 13}, {14, 14}, {15, 15},
 };
-constexpr InterfaceInfo binds_488380d5 = {
-    .bindings = bindings_b9f8727a,
+constexpr InterfaceInfo binds_75d4d0e2 = {
+    .bindings = bindings_591d2940,
     .push_constants = push_constants_74da0a64,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_894df786,
@@ -421,23 +459,84 @@ constexpr CooperativeMatrixShape matrices_5469e68b[] = {
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
-constexpr uint32_t workgroup_bfdd24d4[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1},
+constexpr uint32_t workgroup_89e9f61d[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_603ea8e6[] = {
-  3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 3840, 6912,
-  5120, 9216, 7680, 13824, 7680, 13824, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 6144, 9216, 7680, 13824,
-  10240, 18432, 12800, 23040, 3200, 5760, 3840, 6912, 6400, 11520, 5120, 9216, 3840, 6912, 5120, 9216, 7680, 13824,
-  7680, 13824,
+constexpr uint32_t shared_bytes_8960cb10[] = {
+  4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496, 6528, 11136, 20352, 7168, 12288, 22528,
+  13056, 22272, 40704, 8448, 14592, 26880, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
+  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208,
+  26496, 11008, 19200, 35584, 13184, 23424, 43904, 3584, 6144, 11264, 4224, 7296, 13440, 7168, 12288, 22528, 5504, 9600,
+  17792, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
+};
+constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
+constexpr uint32_t shared_bytes_e27061f9[] = {
+  11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 13056, 22272, 40704, 14336, 24576,
+  45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128,
+  28416, 52992, 22016, 24576, 45056, 22016, 29184, 53760, 28672, 49152, 90112, 22016, 38400, 71168, 21248, 21248, 35584,
+  21248, 28416, 52992, 22016, 38400, 71168, 26368, 46848, 87808, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576,
+  45056, 11008, 19200, 35584, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992,
+};
+constexpr BindingInfo bindings_b9f8727a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_488380d5 = {
+    .bindings = bindings_b9f8727a,
+    .push_constants = push_constants_74da0a64,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_894df786,
+};
+constexpr uint32_t shared_bytes_174893f9[] = {
+  3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112, 5760, 10368, 19584, 6400, 11520, 21760,
+  11520, 20736, 39168, 7680, 13824, 26112, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
+  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824,
+  26112, 10240, 18432, 34816, 12800, 23040, 43520, 3200, 5760, 10880, 3840, 6912, 13056, 6400, 11520, 21760, 5120, 9216,
+  17408, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
 };
 constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
+constexpr CooperativeMatrixShape matrices_54df1ece[] = {
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
+constexpr uint32_t shared_bytes_9fa0bdc1[] = {
+  6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824,
+  26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800,
+  23040, 43520, 12288, 13824, 26112, 12288, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 12288, 13824, 26112,
+  12800, 23040, 43520, 15360, 27648, 52224, 23040, 41472, 78336, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824,
+  26112, 7680, 13824, 26112, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520,
+};
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
+constexpr uint32_t shared_bytes_365e1d5b[] = {
+  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 12416, 21120, 38528, 13056, 22272,
+  40704, 24832, 42240, 77056, 14336, 24576, 45056, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008,
+  19200, 35584, 13056, 22272, 40704, 14336, 24576, 45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880,
+  11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 6528, 11136, 20352, 7168, 12288, 22528, 13056, 22272,
+  40704, 8448, 14592, 26880, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584,
+};
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -454,126 +553,73 @@ constexpr InterfaceInfo binds_46edd5ae = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_894df786,
 };
-constexpr uint32_t shared_bytes_24e97029[] = {
-  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592, 4224, 7296,
-  5504, 9600, 8448, 14592, 8064, 14208, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 6528, 9600, 8064, 14208,
-  11008, 19200, 13184, 23424, 3584, 6144, 4224, 7296, 7168, 12288, 5504, 9600, 4224, 7296, 5504, 9600, 8448, 14592,
-  8064, 14208,
+constexpr uint32_t shared_bytes_330259ea[] = {
+  6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 7168, 12288, 22528, 8448, 14592,
+  26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184,
+  23424, 43904, 13056, 14592, 26880, 13056, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 12672, 14208, 26496,
+  13184, 23424, 43904, 16128, 28416, 52992, 23424, 41856, 78720, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592,
+  26880, 8064, 14208, 26496, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904,
 };
 constexpr FeatureMask needs_bf8daa62 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
     | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
     | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr uint32_t shared_bytes_596b966f[] = {
+  10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 11520, 20736, 39168, 12800, 23040,
+  43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360,
+  27648, 52224, 20480, 23040, 43520, 20480, 27648, 52224, 25600, 46080, 87040, 20480, 36864, 69632, 20480, 20480, 34816,
+  20480, 27648, 52224, 20480, 36864, 69632, 25600, 46080, 87040, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040,
+  43520, 10240, 18432, 34816, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224,
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
-constexpr uint32_t shared_bytes_6fd24676[] = {
-  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 10240,
-  13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 23040, 20480, 27648, 25600, 46080, 20480, 36864, 20480, 20480,
-  20480, 27648, 20480, 36864, 25600, 46080, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 10240, 13824, 10240,
-  18432, 15360, 27648, 15360, 27648,
-};
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
-constexpr uint32_t shared_bytes_93431e41[] = {
-  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008,
-  14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 21248, 21248,
-  21248, 28416, 22016, 38400, 26368, 46848, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 11008, 14592, 11008,
-  19200, 16896, 29184, 16128, 28416,
-};
-constexpr BindingInfo bindings_591d2940[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_75d4d0e2 = {
-    .bindings = bindings_591d2940,
-    .push_constants = push_constants_74da0a64,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_894df786,
-};
-constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_54df1ece[] = {
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
-constexpr uint32_t shared_bytes_e63cf5ce[] = {
-  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 6528, 9600,
-  8064, 14208, 11008, 19200, 13184, 23424, 13056, 14592, 13056, 19200, 16896, 29184, 16128, 28416, 12672, 14208, 13184,
-  23424, 16128, 28416, 23424, 41856, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 6528, 9600, 8064, 14208, 11008,
-  19200, 13184, 23424,
-};
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
-constexpr uint32_t shared_bytes_ba9e2f83[] = {
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 12416, 21120, 13056, 22272, 24832, 42240, 14336, 24576, 7168,
-  12288, 8448, 14592, 14336, 24576, 11008, 19200, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008, 14592,
-  11008, 19200, 16896, 29184, 16128, 28416, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592, 7168, 12288, 8448,
-  14592, 14336, 24576, 11008, 19200,
-};
-constexpr uint32_t shared_bytes_5af29629[] = {
-  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 6144, 9216,
-  7680, 13824, 10240, 18432, 12800, 23040, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 12288, 13824, 12800,
-  23040, 15360, 27648, 23040, 41472, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 6144, 9216, 7680, 13824, 10240,
-  18432, 12800, 23040,
-};
-constexpr uint32_t shared_bytes_de498cbe[] = {
-  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 10880, 19584, 11520, 20736, 21760, 39168, 12800, 23040, 6400,
-  11520, 7680, 13824, 12800, 23040, 10240, 18432, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 10240, 13824,
-  10240, 18432, 15360, 27648, 15360, 27648, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 6400, 11520, 7680,
-  13824, 12800, 23040, 10240, 18432,
+constexpr uint32_t shared_bytes_9811600f[] = {
+  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 10880, 19584, 36992, 11520, 20736,
+  39168, 21760, 39168, 73984, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240,
+  18432, 34816, 11520, 20736, 39168, 12800, 23040, 43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112,
+  10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 5760, 10368, 19584, 6400, 11520, 21760, 11520, 20736,
+  39168, 7680, 13824, 26112, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816,
 };
 enum Interface : uint16_t {
-  uses_11e11f61,
-  uses_1c81f35a,
-  uses_2c39c20b,
-  uses_310ae70e,
-  uses_449fee49,
-  uses_4ba6e232,
-  uses_54861616,
-  uses_637c7325,
-  uses_77d480d8,
-  uses_78133b20,
-  uses_9d3b421e,
-  uses_a46e8b58,
-  uses_a54de334,
-  uses_ae8908fc,
-  uses_bc97f552,
-  uses_bd59ba6b,
-  uses_d35d617c,
-  uses_ef5c4d5d,
-  uses_faf465d9,
-  uses_fc5d1c7f,
+  uses_0eff82a6,
+  uses_2be9351e,
+  uses_3818d0e6,
+  uses_42651771,
+  uses_503f5548,
+  uses_523b9d2e,
+  uses_53052b4d,
+  uses_5e1e1beb,
+  uses_72387c9d,
+  uses_8217b5cd,
+  uses_8ed1b6aa,
+  uses_9b75cd2c,
+  uses_9ebc975f,
+  uses_9f810fcd,
+  uses_a2280a81,
+  uses_a39dedf5,
+  uses_c1f02f40,
+  uses_c39c635b,
+  uses_c8e75fab,
+  uses_f5f3bb18,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_603ea8e6, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_11e11f61
-  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_24e97029, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_1c81f35a
-  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_2c39c20b
-  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_310ae70e
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_24e97029, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_449fee49
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_4ba6e232
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_54861616
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_24e97029, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_637c7325
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_77d480d8
-  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_78133b20
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_9d3b421e
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_a46e8b58
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_a54de334
-  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_5af29629, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_ae8908fc
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_bc97f552
-  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_bd59ba6b
-  {&binds_75d4d0e2, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_d35d617c
-  {&binds_46edd5ae, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_ef5c4d5d
-  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_de498cbe, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_faf465d9
-  {&binds_488380d5, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_fc5d1c7f
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_0eff82a6
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_2be9351e
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_3818d0e6
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_42651771
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_503f5548
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_523b9d2e
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_53052b4d
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_5e1e1beb
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_72387c9d
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_8217b5cd
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_8ed1b6aa
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_9b75cd2c
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_9ebc975f
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_9f810fcd
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_a2280a81
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_a39dedf5
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_c1f02f40
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_c39c635b
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_c8e75fab
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_f5f3bb18
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -582,171 +628,171 @@ constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true},
-        uses_a54de334},
+        uses_5e1e1beb},
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true},
-        uses_54861616},
+        uses_503f5548},
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_310ae70e},
+        {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_9b75cd2c},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true},
-        uses_a54de334},
+        uses_5e1e1beb},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false},
-        uses_a54de334},
+        uses_5e1e1beb},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true},
-        uses_54861616},
+        uses_503f5548},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false},
-        uses_54861616},
+        uses_503f5548},
     {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true},
-        uses_310ae70e},
+        uses_9b75cd2c},
     {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false},
-        uses_310ae70e},
+        uses_9b75cd2c},
     {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true},
-        uses_a54de334},
+        uses_5e1e1beb},
     {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false},
-        uses_a54de334},
+        uses_5e1e1beb},
     {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true},
-        uses_54861616},
+        uses_503f5548},
     {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false},
-        uses_54861616},
+        uses_503f5548},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true},
-        uses_fc5d1c7f},
+        uses_8217b5cd},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false},
-        uses_fc5d1c7f},
+        uses_8217b5cd},
     {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true},
-        uses_310ae70e},
+        uses_9b75cd2c},
     {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false},
-        uses_310ae70e},
+        uses_9b75cd2c},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true},
-        uses_d35d617c},
+        uses_2be9351e},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true},
-        uses_4ba6e232},
+        uses_42651771},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_78133b20},
+        {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_9f810fcd},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true},
-        uses_d35d617c},
+        uses_2be9351e},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false},
-        uses_d35d617c},
+        uses_2be9351e},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true},
-        uses_4ba6e232},
+        uses_42651771},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false},
-        uses_4ba6e232},
+        uses_42651771},
     {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true},
-        uses_78133b20},
+        uses_9f810fcd},
     {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false},
-        uses_78133b20},
+        uses_9f810fcd},
     {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true},
-        uses_d35d617c},
+        uses_2be9351e},
     {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false},
-        uses_d35d617c},
+        uses_2be9351e},
     {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true},
-        uses_4ba6e232},
+        uses_42651771},
     {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false},
-        uses_4ba6e232},
+        uses_42651771},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true},
-        uses_2c39c20b},
+        uses_f5f3bb18},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false},
-        uses_2c39c20b},
+        uses_f5f3bb18},
     {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true},
-        uses_78133b20},
+        uses_9f810fcd},
     {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false},
-        uses_78133b20},
+        uses_9f810fcd},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true},
-        uses_9d3b421e},
+        uses_a39dedf5},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true},
-        uses_77d480d8},
+        uses_9ebc975f},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_ef5c4d5d},
+        {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_72387c9d},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true},
-        uses_9d3b421e},
+        uses_a39dedf5},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false},
-        uses_9d3b421e},
+        uses_a39dedf5},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true},
-        uses_77d480d8},
+        uses_9ebc975f},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false},
-        uses_77d480d8},
+        uses_9ebc975f},
     {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true},
-        uses_ef5c4d5d},
+        uses_72387c9d},
     {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false},
-        uses_ef5c4d5d},
+        uses_72387c9d},
     {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true},
-        uses_9d3b421e},
+        uses_a39dedf5},
     {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false},
-        uses_9d3b421e},
+        uses_a39dedf5},
     {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true},
-        uses_77d480d8},
+        uses_9ebc975f},
     {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false},
-        uses_77d480d8},
+        uses_9ebc975f},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true},
-        uses_ae8908fc},
+        uses_523b9d2e},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false},
-        uses_ae8908fc},
+        uses_523b9d2e},
     {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true},
-        uses_ef5c4d5d},
+        uses_72387c9d},
     {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false},
-        uses_ef5c4d5d},
+        uses_72387c9d},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true},
-        uses_a46e8b58},
+        uses_53052b4d},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true},
-        uses_bc97f552},
+        uses_a2280a81},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_bd59ba6b},
+        {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_c8e75fab},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true},
-        uses_a46e8b58},
+        uses_53052b4d},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false},
-        uses_a46e8b58},
+        uses_53052b4d},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true},
-        uses_bc97f552},
+        uses_a2280a81},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false},
-        uses_bc97f552},
+        uses_a2280a81},
     {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true},
-        uses_bd59ba6b},
+        uses_c8e75fab},
     {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false},
-        uses_bd59ba6b},
+        uses_c8e75fab},
     {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true},
-        uses_a46e8b58},
+        uses_53052b4d},
     {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false},
-        uses_a46e8b58},
+        uses_53052b4d},
     {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true},
-        uses_bc97f552},
+        uses_a2280a81},
     {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false},
-        uses_bc97f552},
+        uses_a2280a81},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true},
-        uses_faf465d9},
+        uses_8ed1b6aa},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false},
-        uses_faf465d9},
+        uses_8ed1b6aa},
     {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true},
-        uses_bd59ba6b},
+        uses_c8e75fab},
     {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false},
-        uses_bd59ba6b},
+        uses_c8e75fab},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true},
-        uses_637c7325},
+        uses_0eff82a6},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true},
-        uses_449fee49},
+        uses_c39c635b},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true},
-        uses_1c81f35a},
+        uses_c1f02f40},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true},
-        uses_637c7325},
+        uses_0eff82a6},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false},
-        uses_637c7325},
+        uses_0eff82a6},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true},
-        uses_449fee49},
+        uses_c39c635b},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false},
-        uses_449fee49},
+        uses_c39c635b},
     {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true},
-        uses_1c81f35a},
+        uses_c1f02f40},
     {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false},
-        uses_1c81f35a},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_637c7325},
+        uses_c1f02f40},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_0eff82a6},
     {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false},
-        uses_637c7325},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_449fee49},
+        uses_0eff82a6},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_c39c635b},
     {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false},
-        uses_449fee49},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_11e11f61},
+        uses_c39c635b},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_3818d0e6},
     {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false},
-        uses_11e11f61},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_1c81f35a},
+        uses_3818d0e6},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_c1f02f40},
     {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false},
-        uses_1c81f35a},
+        uses_c1f02f40},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
