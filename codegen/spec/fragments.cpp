@@ -111,7 +111,8 @@ class Merger {
     }
   }
 
-  // {kernel: $tiles} -> {kernel: conv_tile}, if the fragment's user passes {tiles: conv_tile}.
+  // {kernel: $tiles} -> {kernel: conv_tile}, if the fragment's user passes {tiles: conv_tile}. If the user is a fragment
+  // too, it may pass on what it takes: {tiles: $matrices}.
   void name_kernel(YamlNode& kernel) {
     const std::string name = kernel.text.substr(1);
     Part& part = parts_[kernel.part];
@@ -124,6 +125,7 @@ class Merger {
     kernels_.emplace(kernel.part, name);
     if (const auto& passed = take->given ? take->given : take->otherwise) {
       kernel = *passed;
+      if (take->given && kernel.text.starts_with('$')) name_kernel(kernel);
       return;
     }
     errors_.push_back(make_error(part.where,

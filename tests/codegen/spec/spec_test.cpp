@@ -938,6 +938,32 @@ TEST(Fragments, TakeKernels) {
   EXPECT_THAT(kernels((*specs)[1]), testing::ElementsAre("plain", "last"));
 }
 
+// A fragment passes the kernel that it takes on to a fragment of its recipe.
+TEST(Fragments, PassKernelsOn) {
+  const auto parsed = [](std::string_view passed) {
+    return parse_specs({{"split.yaml", "fragment: split\ntakes: {tiles: a kernel}\nsteps: [{kernel: $tiles}]\n"},
+                        {"layer.yaml", fmt::format("fragment: layer\ntakes: {{vectors: a kernel}}\nrecipes:\n"
+                                                   "  whole: {{steps: [{{kernel: $vectors}}]}}\n"
+                                                   "  parts: {{use: [{{split: {{tiles: {}}}}}]}}\n",
+                                                   passed)},
+                        {"a.yaml",
+                         "operator: a\nuse: [{layer: {vectors: wide}}]\n"
+                         "operands: {output: {access: write, dtype: f32}}\n"}},
+                       UnusedFragments::are_errors);
+  };
+  const auto specs = parsed("$vectors");
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  for (const Recipe& recipe : specs->front().recipes) EXPECT_EQ(recipe.steps.front().kernel.value, "wide");
+  const auto unknown = parsed("$tiles");
+  ASSERT_FALSE(unknown);
+  EXPECT_TEXT(to_text(unknown.error(), {}),
+              "layer.yaml:5:33: error: '$tiles' is no name that this "
+              "file takes\n"
+              "  hint: '$' is for the recipes of fragments; elsewhere, "
+              "write the kernel's name\n"
+              "a.yaml:2:8: note: used by 'a' here\n");
+}
+
 // A step may take memory for another layout, as its recipe says or it says itself.
 TEST(Recipes, SeeOperandsInAnotherLayout) {
   const std::string families =
