@@ -12,7 +12,7 @@
 //
 //   stage   whole: the rows are finished and stored
 //           slice: a workgroup has a slice of the keys. It stores the sums, the greatest score and the sum of weights
-//                  of each row: attention_join.comp joins them
+//                  of each row, and how many slices have keys: attention_join.comp joins them
 //
 // The next block's keys and values are loaded into registers meanwhile. Keys that no row of the tile uses count as
 // zeros and are not loaded, so the memory after key_lengths may have any content. Blocks that all rows use in full skip

@@ -32,7 +32,7 @@ uint quad() { return gl_LocalInvocationIndex % kQuads; }
 
 // What some slices of a team have. The first ones are loaded before it is known how many slices have keys.
 struct Sums {
-  vec4 scores[kAtOnce];   // the greatest score, and the sum of weights
+  vec4 scores[kAtOnce];   // the greatest score, the sum of weights, and how many slices of the row have keys
   vec4 values[kAtOnce];   // sums of values
 };
 

@@ -4,7 +4,8 @@
 // The sums of attention/attention_vectors.comp with keys and values in blocks, which a table finds.
 //
 //   stage   whole: the rows are finished and stored
-//           slice: for each row, its sums, its greatest score and the sum of its weights: attention_join.comp joins them
+//           slice: for each row, its sums, its greatest score, the sum of its weights, and how many slices have keys:
+//                  attention_join.comp joins them
 //   halves  native: the device converts f16, and keeps what is subnormal; bits: lib/unpack_vector.glsl does
 #version 450
 #extension GL_EXT_control_flow_attributes : require

@@ -5,7 +5,8 @@
 // a scale.
 //
 //   stage   whole: the rows are finished and stored
-//           slice: for each row, its sums, its greatest score and the sum of its weights: attention_join.comp joins them
+//           slice: for each row, its sums, its greatest score, the sum of its weights, and how many slices have keys:
+//                  attention_join.comp joins them
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}
