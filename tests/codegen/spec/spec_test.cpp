@@ -957,10 +957,8 @@ TEST(Fragments, PassKernelsOn) {
   const auto unknown = parsed("$tiles");
   ASSERT_FALSE(unknown);
   EXPECT_TEXT(to_text(unknown.error(), {}),
-              "layer.yaml:5:33: error: '$tiles' is no name that this "
-              "file takes\n"
-              "  hint: '$' is for the recipes of fragments; elsewhere, "
-              "write the kernel's name\n"
+              "layer.yaml:5:33: error: '$tiles' is no name that this file takes\n"
+              "  hint: '$' is for the recipes of fragments; elsewhere, write the kernel's name\n"
               "a.yaml:2:8: note: used by 'a' here\n");
 }
 
