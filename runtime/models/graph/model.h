@@ -4,8 +4,8 @@
 // A graph with its constants on a device, prepared for each set of input shapes that it is run with.
 //
 //   auto model = Model::create(context, operators, graph, {});
-//   const auto outputs = model->run({{"image", picture}});      // prepares it for [1, 3, 224, 224], and replays
-//   const auto others = model->run({{"image", pictures}});      // and for [8, 3, 224, 224]: the same weights
+//   const auto outputs = model.run({{"image", picture}});      // prepares it for [1, 3, 224, 224], and replays
+//   const auto others = model.run({{"image", pictures}});      // and for [8, 3, 224, 224]: the same weights
 //
 // An engine records it between its own commands, on its own buffers (docs/engines.md):
 //
