@@ -25,14 +25,13 @@ constexpr std::string_view kHead = R"(# Devices and operators
 <!-- written by tests/runtime/workshop/runner/device_table_test.cpp -->
 
 For people who want to know which operators run on a device. Afterwards you know it for each
-[device file](../devices/README.md). The table has a column per device file. Operators with equal numbers share a row. A
-cell is the number of variants and recipes that the device can run for one operator. Each variant may be several
-kernels, with different workgroup sizes.
+[device file](../devices/README.md), which has a column in the table. A cell is the number of variants and recipes of an
+operator that the device can run. Each variant may be several kernels, with different workgroup sizes. Operators with
+equal numbers share a row.
 
-The test that writes this page also looks for gaps. For each operator, it lists the combinations of its operands'
-[formats](glossary.md#tensors-and-numbers) that some kernel accepts, on whatever device. For recipes it lists the
-formats of each operand separately, not their combinations. If a device has no kernel for some of the listed formats, a
-second number in its cell counts them.
+A cell has a second number if the device has no kernel for some [formats](glossary.md#tensors-and-numbers) of the
+operands that a kernel on another device accepts. It counts combinations of formats, or for recipes the formats of each
+operand.
 
 This command prints, for one operator and one device, the reason why a kernel does not run:
 
@@ -93,8 +92,7 @@ refuses the kernel: "binds 6 storage buffers, and the device allows 4". Each dev
 more. `--limit storage_buffers_per_stage=4` tries such a device.
 
 This table shows how many storage buffers a device must allow, so that the operator has a kernel for every combination
-of formats in buffers.
-Sizes of a problem are not considered: some sizes may need a kernel that binds more.
+of formats in buffers. Some sizes of a problem may need a kernel that binds more.
 
 | storage buffers | operators |
 |---|---|
