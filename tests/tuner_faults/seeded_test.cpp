@@ -162,6 +162,19 @@ class FaultsTest : public ::testing::Test {
                           .search = {.strategy = Strategy::exhaustive}});
     return tuner.tune(task, {.budget_s = 600});
   }
+  // All kernels that programs with this store may choose, by id.
+  std::vector<std::string> ranked_by_programs(const std::string& key) {
+    const auto library = KernelLibrary::open(kLibrary.kernels);
+    const auto device = profiles::read_device(store_->devices()->front().profile, "the store");
+    const auto book = tuning::known_times(*library, store_->path());
+    const auto problem = problem_of(key, *library);
+    if (!device || !book || !problem) return {};
+    const auto times = book->of(*problem, *device);
+    std::vector<std::string> ids;
+    const SelectOptions all{.all_specializations = true, .all_step_kernels = true, .times = times.get()};
+    for (const Choice& choice : select(*problem, *device, *library, all).ranked) ids.push_back(choice.id);
+    return ids;
+  }
   std::vector<std::string> quarantined() {
     std::vector<std::string> kernels;
     const auto devices = store_->devices();
@@ -201,6 +214,10 @@ TEST_F(FaultsTest, ChoosesNoneOfTwentyWrongKernels) {
   ASSERT_TRUE(again) << to_text(again.error());
   EXPECT_EQ(again->candidates, 2u * 3u);
   EXPECT_EQ(again->found.ranked.size(), 2u * 3u);
+  // Programs do not choose them either, not even by an estimate.
+  const auto ids = ranked_by_programs(report->problem);
+  EXPECT_EQ(ids.size(), 2u * 3u);
+  for (const std::string& id : ids) EXPECT_TRUE(is_right(id)) << id;
 }
 
 // Crashes while it compiles, loses the device and hangs while it is verified, and again while it is timed.

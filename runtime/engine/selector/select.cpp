@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <tuple>
 
 #include "runtime/engine/selector/checks.h"
@@ -90,6 +91,42 @@ void collect(const Problem& problem, const Request& request, const Forced& force
   });
 }
 
+// ---- quarantined choices --------------------------------------------------------------------------------------------
+
+bool has_quarantined(const SelectOptions& options) {
+  return options.force.empty() && options.times && !options.times->quarantined().empty();
+}
+
+// "op.vec4" of "op.vec4/workgroup128", and "op.two_pass" of "op.two_pass(op_first/workgroup128, op_second)".
+std::string_view name_of(const Choice& choice) {
+  return std::string_view(choice.id).substr(0, choice.id.find_first_of("/("));
+}
+
+// Ranks as if there were no quarantined choices. Another specialization takes the place of one, or another kernel in a
+// step. So all of them are ranked first, and then the best of each variant and recipe stays.
+void leave_out_quarantined(const Problem& problem, const Request& request, const SelectOptions& options,
+                           Selection& selection) {
+  SelectOptions thorough = options;
+  thorough.all_specializations = thorough.all_step_kernels = true;
+  thorough.best_only = false;
+  collect(problem, request, {}, thorough, selection);
+  for (const QuarantinedChoice& bad : options.times->quarantined()) {
+    const size_t removed = std::erase_if(selection.ranked, [&](const Choice& choice) { return choice.id == bad.id; });
+    if (removed == 0) continue;
+    selection.rejected.push_back({bad.id, "is quarantined on this device: " + bad.reason, RefusedBy::device});
+  }
+  std::set<std::string, std::less<>> named;
+  std::vector<Choice> best;
+  for (Choice& choice : selection.ranked) {
+    const bool are_all_wanted = choice.recipe ? options.all_step_kernels : options.all_specializations;
+    if (named.emplace(name_of(choice)).second || are_all_wanted) best.push_back(std::move(choice));
+  }
+  selection.ranked = std::move(best);
+  if (options.best_only && !selection.ranked.empty()) selection.rejected.clear();
+}
+
+// ---- the answer -----------------------------------------------------------------------------------------------------
+
 // Whether anything of the operator may be left out as rarely the best on the device.
 bool has_rarely_best(const OperatorInfo& op, const DeviceProfile& device) {
   const auto is_listed = [&](const OperatorInfo& family) { return selector::rarely_best_on(family, device) != 0; };
@@ -124,7 +161,8 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
 
   const Request request{&op, problem.fields.data(), problem.operands, &device,
                         options.times && !options.times->empty() ? options.times : nullptr};
-  collect(problem, request, *forced, options, selection);
+  if (has_quarantined(options)) leave_out_quarantined(problem, request, options, selection);
+  else collect(problem, request, *forced, options, selection);
   if (!selection.ranked.empty()) {
     if (options.best_only) selection.ranked.resize(1);
     const auto answered = std::make_shared<const Problem>(problem);

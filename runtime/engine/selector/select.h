@@ -69,7 +69,7 @@ struct Choice {
 enum class RefusedBy : uint8_t {
   request,      // the requested kernel does not exist, or the request is malformed
   operands,     // it accepts other dtypes, storages or layouts
-  device,       // the device lacks a feature, or a limit is too low
+  device,       // the device lacks a feature, or a limit is too low; or the choice is quarantined there
   rarely_best,  // its spec says that it was rarely the best on this architecture
   problem,      // applies_when does not hold, or the grid is too large
 };
@@ -107,7 +107,7 @@ struct SelectOptions {
   bool best_only = false;
   // Also without `question`, and without reasons if nothing fits: for callers with many problems.
   bool best_or_nothing = false;
-  const KernelTimes* times = nullptr;  // the known times of this problem; null: only costs
+  const KernelTimes* times = nullptr;  // the known times of this problem, and what is quarantined; null: only costs
 };
 
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,

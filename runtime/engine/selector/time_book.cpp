@@ -393,6 +393,12 @@ struct Source {
   const DeviceProfile& device() const { return table ? table->device : on_demand->device; }
 };
 
+// Choices of one device, by operator.
+struct Quarantine {
+  DeviceProfile device;
+  std::map<std::string, std::vector<QuarantinedChoice>, std::less<>> of_operator = {};
+};
+
 // The times that count for one device: the tables, the most trusted first, and the answers so far, by the bytes_of()
 // their problems.
 class DeviceTimes {
@@ -401,10 +407,18 @@ class DeviceTimes {
     Relation relation;
     Source source;
   };
-  DeviceTimes(const DeviceProfile& device, std::span<const Source> sources) : device_(device) {
+  DeviceTimes(const DeviceProfile& device, std::span<const Source> sources, std::span<const Quarantine> quarantines)
+      : device_(device) {
     for (const Relation wanted : {Relation::same, Relation::model, Relation::architecture}) {
       for (const Source& source : sources) {
         if (relation_of(source.device(), device) == wanted) related_.push_back({wanted, source});
+      }
+    }
+    for (const Quarantine& quarantine : quarantines) {
+      if (relation_of(quarantine.device, device) != Relation::same) continue;
+      for (const auto& [op, choices] : quarantine.of_operator) {
+        auto& all = quarantined_[op];
+        all.insert(all.end(), choices.begin(), choices.end());
       }
     }
   }
@@ -413,6 +427,11 @@ class DeviceTimes {
     return relation_of(device_, device) == Relation::same && device_.architecture == device.architecture;
   }
   const std::vector<Related>& related() const { return related_; }
+  bool is_empty() const { return related_.empty() && quarantined_.empty(); }
+  std::span<const QuarantinedChoice> quarantined(std::string_view op) const {
+    const auto found = quarantined_.find(op);
+    return found == quarantined_.end() ? std::span<const QuarantinedChoice>() : found->second;
+  }
 
   std::shared_ptr<const KernelTimes> find(const std::string& words) const {
     const std::shared_lock lock(mutex_);
@@ -428,7 +447,8 @@ class DeviceTimes {
  private:
   DeviceProfile device_;
   std::vector<Related> related_;
-  mutable std::shared_mutex mutex_;  // of answers_
+  std::map<std::string, std::vector<QuarantinedChoice>, std::less<>> quarantined_;  // by operator
+  mutable std::shared_mutex mutex_;                                                 // of answers_
   std::unordered_map<std::string, std::shared_ptr<const KernelTimes>> answers_;
 };
 
@@ -437,6 +457,7 @@ class DeviceTimes {
 struct TimeBook::State {
   const KernelLibrary* library;
   std::vector<Source> sources;
+  std::vector<Quarantine> quarantines;
   std::shared_mutex mutex;  // protects devices
   std::vector<std::unique_ptr<DeviceTimes>> devices;
 
@@ -448,7 +469,7 @@ struct TimeBook::State {
     }
     const std::unique_lock lock(mutex);
     if (const auto known = std::ranges::find_if(devices, is_it); known != devices.end()) return **known;
-    return *devices.emplace_back(std::make_unique<DeviceTimes>(device, sources));
+    return *devices.emplace_back(std::make_unique<DeviceTimes>(device, sources, quarantines));
   }
 
   // `beside`: another measured problem that is parsed already, which makes parsing faster; null: none.
@@ -652,11 +673,23 @@ void TimeBook::add(const DeviceProfile& device, TimesOnDemand times) {
   state_->devices.clear();
 }
 
+void TimeBook::quarantine(const DeviceProfile& device, std::span<const QuarantinedKernel> kernels) {
+  if (!state_) return;  // moved from
+  Quarantine made{device};
+  for (const QuarantinedKernel& bad : kernels) {
+    const OperatorInfo* op = state_->library->find(bad.kernel.substr(0, bad.kernel.find('.')));
+    const bool is_there = op && digest_of(*op, bad.kernel, *state_->library) == bad.digest;
+    if (is_there) made.of_operator[std::string(op->name)].push_back({bad.kernel, bad.reason});
+  }
+  if (!made.of_operator.empty()) state_->quarantines.push_back(std::move(made));
+  state_->devices.clear();
+}
+
 std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const DeviceProfile& device) const {
   static const auto kNothing = std::make_shared<const KernelTimes>();
-  if (!problem.op || !state_ || state_->sources.empty()) return kNothing;
+  if (!problem.op || !state_ || (state_->sources.empty() && state_->quarantines.empty())) return kNothing;
   DeviceTimes& known = state_->of(device);
-  if (known.related().empty()) return kNothing;
+  if (known.is_empty()) return kNothing;
   std::string bytes = bytes_of(problem);
   if (auto answer = known.find(bytes)) return answer;
   std::string key;
@@ -665,6 +698,7 @@ std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const De
     if (source.table) state_->add_times(source.table, device, relation, key, problem, times);
     else state_->add_times(*source.on_demand, device, relation, key, problem, times);
   }
+  times.quarantine(known.quarantined(problem.op->name));
   auto answer = std::make_shared<const KernelTimes>(std::move(times));
   known.keep(std::move(bytes), answer);
   return answer;

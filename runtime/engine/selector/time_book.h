@@ -13,7 +13,8 @@
 // or architecture is scaled by the ratio of the spec's costs. Two problems are near if they differ only in sizes, and
 // the factors of all sizes multiply to at most four. Of several near problems the nearest counts.
 //
-// Rows of kernels that the library does not have, or has with other SPIR-V, do not count.
+// Rows of kernels that the library does not have, or has with other SPIR-V, do not count. Kernels that are quarantined on
+// the device are told with the times.
 #pragma once
 
 #include <functional>
@@ -40,6 +41,13 @@ struct TimedKernel {
   bool is_marked = false;  // KnownTime::is_marked
 };
 
+// A choice that crashed or computed wrongly on a device.
+struct QuarantinedKernel {
+  std::string kernel;   // Choice::id
+  uint64_t digest = 0;  // digest_of() the choice
+  std::string reason;   // "wrong results (2026-11-23)"
+};
+
 // Times of a device that are read when a problem is first looked up, since a store may have millions.
 struct TimesOnDemand {
   // Calls `take` with the measured times of the problem, and with KernelTimes::notes(); or does not call it.
@@ -57,6 +65,8 @@ class TimeBook {
   size_t add(const DeviceProfile& device, std::span<const TimedKernel> rows);
   // The same, read on demand, by one thread at a time.
   void add(const DeviceProfile& device, TimesOnDemand times);
+  // The answers for this device have them, as far as the library has these kernels with this SPIR-V.
+  void quarantine(const DeviceProfile& device, std::span<const QuarantinedKernel> kernels);
   // Never null. May be called from many threads. Answers are kept until add().
   std::shared_ptr<const KernelTimes> of(const Problem& problem, const DeviceProfile& device) const;
 

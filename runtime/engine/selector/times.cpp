@@ -62,6 +62,10 @@ void KernelTimes::add(std::shared_ptr<const Rows> rows, std::string before) {
   before_.clear();
 }
 
+void KernelTimes::quarantine(std::span<const QuarantinedChoice> choices) {
+  quarantined_.insert(quarantined_.end(), choices.begin(), choices.end());
+}
+
 const KernelTimes::Rows& KernelTimes::rows() const {
   static const Rows kNone;
   return rows_ ? *rows_ : kNone;

@@ -57,6 +57,12 @@ struct KnownTime {
   bool is_marked = false;
 };
 
+// A choice that crashed or computed wrongly on this device and driver.
+struct QuarantinedChoice {
+  std::string id;      // Choice::id
+  std::string reason;  // "wrong results (2026-11-23)"
+};
+
 // Of one problem, by Choice::id. A named choice that fits is added, even a recipe with other steps than the picked
 // ones. One that does not fit or does not exist is skipped.
 class KernelTimes {
@@ -75,6 +81,10 @@ class KernelTimes {
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
   const std::vector<std::string>& notes() const { return notes_; }
 
+  // select() refuses such a choice, unless it is forced.
+  void quarantine(std::span<const QuarantinedChoice> choices);
+  const std::vector<QuarantinedChoice>& quarantined() const { return quarantined_; }
+
   const KnownTime* find(std::string_view id) const;  // null: nothing is known
   // The times whose ids begin with `beginning`.
   std::span<const value_type> beginning_with(std::string_view beginning) const;
@@ -91,6 +101,7 @@ class KernelTimes {
   std::shared_ptr<const Rows> rows_;  // null: none
   std::string before_;
   std::vector<std::string> notes_;
+  std::vector<QuarantinedChoice> quarantined_;
 };
 
 }  // namespace qgen

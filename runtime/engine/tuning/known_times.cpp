@@ -61,6 +61,12 @@ Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesyst
       if (faults) faults->push_back(fault_of_profile(stored) + ", so its times are left out");
       continue;
     }
+    const auto quarantined = open->store.quarantined(stored.key);
+    if (!quarantined) return quarantined.error();
+    std::vector<QuarantinedKernel> kernels;
+    for (const Quarantined& bad : *quarantined)
+      kernels.push_back({bad.kernel, bad.digest, fmt::format("{} ({})", bad.reason, bad.date)});
+    book.quarantine(*device, kernels);
     book.add(*device, {.of_problem = [open, key = stored.key](
                                          const std::string& problem,
                                          const TimesOnDemand::Take& take) { take_problem(*open, key, problem, take); },

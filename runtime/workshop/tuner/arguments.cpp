@@ -108,8 +108,8 @@ Examples:
   qgen-tune merge *.yaml -o table.yaml      the parts of all machines, as one table
 
 Every kernel is verified before it is timed, in a separate process. One that is wrong, hangs or
-crashes is quarantined: later runs leave it out, and its times do not count. Times are stored at
-once: after an interruption, the same command continues.
+crashes is quarantined and never chosen. Times are stored at once: after an interruption, the same
+command continues.
 
 Exit codes: 0 done, 1 a problem could not be tuned, 2 the arguments are wrong, 3 the machine failed.)";
 

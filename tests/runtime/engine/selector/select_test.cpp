@@ -991,5 +991,64 @@ TEST(KnownTimes, AreOfWholeRecipes) {
   EXPECT_EQ(selected(problem, {.force = "sum.two_pass", .best_only = true, .times = &times}).ranked[0].id, other);
 }
 
+// ---- quarantined choices --------------------------------------------------------------------------------------------
+
+KernelTimes quarantined(std::initializer_list<std::string> ids) {
+  KernelTimes times;
+  for (const std::string& id : ids) times.quarantine(std::array{QuarantinedChoice{id, "wrong results (2026-11-23)"}});
+  return times;
+}
+
+// Another specialization of the same variant takes its place; one with a measured time is refused as well.
+TEST(Quarantine, LeavesOutOneSpecialization) {
+  const Problem problem = scale_rows(4, 1024);
+  const std::string best = selected(problem).ranked[0].id;
+  ASSERT_EQ(best, "scale_rows.f32.buffer.vec4/workgroup128");
+  KernelTimes times = quarantined({best});
+  times.add(best, {1});
+  const Selection selection = selected(problem, {.times = &times});
+  EXPECT_EQ(selection.ranked[0].id, "scale_rows.f32.buffer.vec4/workgroup64");
+  ASSERT_EQ(selection.ranked.size(), 2u);
+  EXPECT_EQ(selection.ranked[1].id, selected(problem).ranked[1].id);
+  const auto refused = std::ranges::find(selection.rejected, best, &Rejection::id);
+  ASSERT_NE(refused, selection.rejected.end());
+  EXPECT_EQ(refused->reason, "is quarantined on this device: wrong results (2026-11-23)");
+  EXPECT_EQ(refused->refused_by, RefusedBy::device);
+  const Selection quick = selected(problem, {.best_only = true, .times = &times});
+  ASSERT_EQ(quick.ranked.size(), 1u);
+  EXPECT_EQ(quick.ranked[0].id, "scale_rows.f32.buffer.vec4/workgroup64");
+  EXPECT_TRUE(quick.rejected.empty());
+}
+
+TEST(Quarantine, LeavesOutOneRecipe) {
+  const Problem problem = sum(2048);
+  const KernelTimes times = quarantined({"sum.two_pass(sum_partial.vec4, sum.vec1)"});
+  EXPECT_EQ(selected(problem, {.best_only = true, .times = &times}).ranked[0].id,
+            "sum.two_pass(sum_partial.vec1, sum.vec1)");
+  const KernelTimes both =
+      quarantined({"sum.two_pass(sum_partial.vec4, sum.vec1)", "sum.two_pass(sum_partial.vec1, sum.vec1)"});
+  EXPECT_EQ(selected(problem, {.best_only = true, .times = &both}).ranked[0].id, "sum.vec1");
+}
+
+TEST(Quarantine, DoesNotRefuseWhatIsForced) {
+  const Problem problem = scale_rows(4, 1024);
+  const std::string best = selected(problem).ranked[0].id;
+  const KernelTimes times = quarantined({best});
+  EXPECT_EQ(selected(problem, {.force = best, .times = &times}).ranked.at(0).id, best);
+}
+
+TEST(Quarantine, OfAllKernelsIsTold) {
+  const Problem problem = sum(2048);
+  std::vector<QuarantinedChoice> all;
+  for (const Choice& choice :
+       selected(problem, {.all_specializations = true, .with_rarely_best = true, .all_step_kernels = true}).ranked)
+    all.push_back({choice.id, "it hangs (2026-11-23)"});
+  KernelTimes times;
+  times.quarantine(all);
+  const Selection selection = selected(problem, {.best_only = true, .times = &times});
+  EXPECT_TRUE(selection.ranked.empty());
+  EXPECT_EQ(std::ranges::count(selection.rejected, RefusedBy::device, &Rejection::refused_by), std::ssize(all));
+}
+
 }  // namespace
 }  // namespace qgen

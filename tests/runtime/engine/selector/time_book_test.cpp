@@ -138,6 +138,24 @@ TEST_F(TimeBookTest, LeavesOutOtherVersionsOfKernels) {
   EXPECT_TRUE(book.of(rows(4, 1024), here_)->empty());
 }
 
+// On the device that has quarantined it alone, and only as long as the SPIR-V is the same.
+TEST_F(TimeBookTest, TellsWhatIsQuarantined) {
+  const std::string kernel(kKernel);
+  const uint64_t digest = *digest_of(test::scale_rows::kOperator, kernel, library_);
+  const QuarantinedKernel bad[] = {{kernel, digest, "wrong results (2026-11-23)"},
+                                   {"scale_rows.f32.buffer.vec1/workgroup256", digest + 1, "older SPIR-V"},
+                                   {"scale_columns.f32", 1, "of an operator that is not there"},
+                                   {"", 0, "no kernel"}};
+  TimeBook book(library_);
+  book.quarantine(here_, bad);
+  const auto told = book.of(rows(4, 1024), here_);
+  ASSERT_EQ(told->quarantined().size(), 1u);
+  EXPECT_EQ(told->quarantined()[0].id, kKernel);
+  EXPECT_EQ(told->quarantined()[0].reason, "wrong results (2026-11-23)");
+  EXPECT_TRUE(book.of(rows(4, 1024), device("GPU 1", 1, 2, 1))->quarantined().empty());
+  EXPECT_TRUE(book.of(rows(4, 1024), device("GPU 1", 1, 1, 2))->quarantined().empty());
+}
+
 // A key that another version wrote is of no problem here; it is no error either. A table of the model counts on every
 // board and driver, for near problems too, and ranks after times measured on this very device.
 TEST_F(TimeBookTest, BeginsWithTheTablesOfItsLibrary) {
