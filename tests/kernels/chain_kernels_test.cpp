@@ -29,11 +29,9 @@ std::vector<Step> steps_for(DType dtype) {
   std::vector<Step> steps;
   for (size_t i = 0; i < std::size(generated::words::kPointwiseStep); ++i) {
     const auto step = static_cast<Step>(i);
-    const bool is_of_reals = (step >= Step::floor && step <= Step::truncate) ||
-                             (step >= Step::square_root && step <= Step::error_function) ||
-                             (step >= Step::sine && step <= Step::arc_tangent);
-    const bool is_of_integers = step >= Step::bit_and;
-    if (step != Step::keep && !(is_real(dtype) ? is_of_integers : is_of_reals)) steps.push_back(step);
+    const auto others =
+        is_real(dtype) ? chains::OperationInfo::Elements::integers : chains::OperationInfo::Elements::reals;
+    if (step != Step::keep && chains::info_of(step).elements != others) steps.push_back(step);
   }
   return steps;
 }

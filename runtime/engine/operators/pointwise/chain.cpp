@@ -3,58 +3,78 @@
 #include "runtime/engine/operators/pointwise/chain.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "vocabulary/rows.h"
 
 namespace qgen::chains {
 
-size_t source_count(Step step) {
-  switch (step) {
-    case Step::add:
-    case Step::subtract:
-    case Step::multiply:
-    case Step::divide:
-    case Step::minimum:
-    case Step::maximum:
-    case Step::less:
-    case Step::less_or_equal:
-    case Step::equal:
-    case Step::logical_and:
-    case Step::logical_or:
-    case Step::logical_xor:
-    case Step::keep:  // the kept values and their slots
-    case Step::remainder:
-    case Step::modulo:
-    case Step::power:
-    case Step::bit_and:
-    case Step::bit_or:
-    case Step::bit_xor:
-    case Step::shift_left:
-    case Step::shift_right: return 2;
-    case Step::choose: return 3;
-    case Step::logical_not:
-    case Step::negate:
-    case Step::absolute:
-    case Step::sign_of:
-    case Step::floor:
-    case Step::ceil:
-    case Step::round:
-    case Step::truncate:
-    case Step::is_nan:
-    case Step::is_infinite:
-    case Step::square_root:
-    case Step::exponential:
-    case Step::exponential_less_1:
-    case Step::logarithm:
-    case Step::logarithm_plus_1:
-    case Step::sigmoid:
-    case Step::tanh:
-    case Step::error_function:
-    case Step::sine:
-    case Step::cosine:
-    case Step::arc_tangent:
-    case Step::bit_not: return 1;
-  }
-  return 1;
-}
+// ---- steps ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+using enum OperationInfo::Elements;
+using enum OperationInfo::Rounding;
+
+// The bits of `groups` in specs/pointwise/pointwise.yaml.
+constexpr uint32_t kDivisions = 1, kExponentials = 2, kLogarithms = 4, kRare = 8, kBits = 16, kKept = 32;
+
+constexpr OperationInfo kSteps[] = {
+    {Step::add, 2},
+    {Step::subtract, 2},
+    {Step::multiply, 2},
+    {Step::divide, 2, any, often, kDivisions},
+    {Step::minimum, 2},
+    {Step::maximum, 2},
+    {Step::less, 2},
+    {Step::less_or_equal, 2},
+    {Step::equal, 2},
+    {Step::logical_and, 2, any, none},
+    {Step::logical_or, 2, any, none},
+    {Step::logical_xor, 2, any, none},
+    {Step::logical_not, 1, any, none},
+    {Step::choose, 3, any, none},
+    {Step::keep, 1, any, at_most_once, kKept},
+    {Step::negate, 1, any, none},
+    {Step::absolute, 1, any, none},
+    {Step::sign_of, 1},
+    {Step::floor, 1, reals},
+    {Step::ceil, 1, reals},
+    {Step::round, 1, reals},
+    {Step::truncate, 1, reals},
+    {Step::remainder, 2, any, often, kBits},
+    {Step::modulo, 2, any, often, kBits},
+    {Step::is_nan, 1, any, none},
+    {Step::is_infinite, 1, any, none},
+    {Step::square_root, 1, reals, often, kDivisions},
+    {Step::exponential, 1, reals, often, kExponentials},
+    {Step::exponential_less_1, 1, reals, often, kExponentials},
+    {Step::logarithm, 1, reals, often, kLogarithms},
+    {Step::logarithm_plus_1, 1, reals, often, kLogarithms},
+    {Step::sigmoid, 1, reals, often, kExponentials | kDivisions},
+    {Step::tanh, 1, reals, often, kExponentials},
+    {Step::error_function, 1, reals, often, kRare},
+    {Step::power, 2, any, often, kLogarithms | kExponentials},
+    {Step::sine, 1, reals, often, kRare},
+    {Step::cosine, 1, reals, often, kRare},
+    {Step::arc_tangent, 1, reals, often, kRare},
+    {Step::bit_and, 2, integers, at_most_once, kBits},
+    {Step::bit_or, 2, integers, at_most_once, kBits},
+    {Step::bit_xor, 2, integers, at_most_once, kBits},
+    {Step::bit_not, 1, integers, at_most_once, kBits},
+    {Step::shift_left, 2, integers, at_most_once, kBits},
+    {Step::shift_right, 2, integers, at_most_once, kBits},
+};
+
+constexpr OperationInfo kNoStep{{}, 1};
+static_assert(std::size(kSteps) == std::size(generated::words::kPointwiseStep) &&
+                  std::ranges::all_of(kSteps,
+                                      [](const OperationInfo& row) { return &row == &kSteps[size_t(row.step)]; }),
+              "a row for each step, in the order of their enumeration");
+
+}  // namespace
+
+const OperationInfo& info_of(Step step) { return row_of(kSteps, step, kNoStep); }
 
 // ---- formulas -------------------------------------------------------------------------------------------------------
 

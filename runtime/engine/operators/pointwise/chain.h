@@ -28,8 +28,19 @@ using Step = generated::words::PointwiseStep;
 constexpr int64_t kPrevious = 0, kFirstInput = 1, kMask = 7, kFirstKept = 8, kFirstConstant = 16, kNone = 255;
 constexpr size_t kMostInputs = 6, kMostKept = 8, kMostSteps = 64, kMostConstants = 64;
 
-// How many sources the step reads.
-size_t source_count(Step step);
+// What is known of an operation: a row of a table.
+struct OperationInfo {
+  enum class Elements : uint8_t { any, reals, integers };
+  enum class Rounding : uint8_t { none, at_most_once, often };
+
+  Step step;
+  uint8_t sources;                             // how many it reads; `keep` has the number of a place behind its source
+  Elements elements = Elements::any;           // that it is for
+  Rounding rounding = Rounding::at_most_once;  // of reals; none: it moves or tests bits
+  uint32_t groups = 0;                         // of functions with separate code: bits of the problem's field
+};
+const OperationInfo& info_of(Step step);
+inline size_t source_count(Step step) { return info_of(step).sources; }
 
 struct Value {
   enum class Kind : uint8_t { input, constant, step } kind;

@@ -23,43 +23,10 @@
 namespace qgen::chains {
 namespace {
 
-// Whether a step of floating-point values is a function that is no single rounding.
-bool is_function(Step step) {
-  switch (step) {
-    case Step::divide:
-    case Step::remainder:
-    case Step::modulo:
-    case Step::square_root:
-    case Step::exponential:
-    case Step::exponential_less_1:
-    case Step::logarithm:
-    case Step::logarithm_plus_1:
-    case Step::sigmoid:
-    case Step::tanh:
-    case Step::error_function:
-    case Step::power:
-    case Step::sine:
-    case Step::cosine:
-    case Step::arc_tangent: return true;
-    default: return false;
-  }
-}
+using Rounding = OperationInfo::Rounding;
 
-// Whether a step of floating-point values moves or tests their bits.
-bool is_on_bits(Step step) {
-  switch (step) {
-    case Step::logical_and:
-    case Step::logical_or:
-    case Step::logical_xor:
-    case Step::logical_not:
-    case Step::choose:
-    case Step::negate:
-    case Step::absolute:
-    case Step::is_nan:
-    case Step::is_infinite: return true;
-    default: return false;
-  }
-}
+// Whether the sources of a calculation are hidden.
+bool hides_sources(Step step) { return info_of(step).rounding != Rounding::none; }
 
 // "exponential_less_1" -> "kPointwiseStepExponentialLess1", as the generated GLSL has it.
 std::string constant_of(Step step) {
@@ -76,7 +43,7 @@ std::string loader_of(int64_t input) { return input == kMaskInput ? "load_mask" 
 
 // The interpreter gives a function all three sources: one that is left out is the one before it.
 std::string call_of(const Value& value, bool of_reals) {
-  const bool hides = of_reals && !is_on_bits(value.step);
+  const bool hides = of_reals && hides_sources(value.step);
   std::string sources;
   const size_t count = source_count(value.step);
   for (size_t s = 0; s < 3; ++s) {
@@ -85,7 +52,7 @@ std::string call_of(const Value& value, bool of_reals) {
         hides ? fmt::format(", {}(v{})", s == 0 ? "hidden" : "hidden_apart", source) : fmt::format(", v{}", source);
   }
   const std::string call = fmt::format("operate({}{})", constant_of(value.step), sources);
-  return of_reals && is_function(value.step) ? fmt::format("hidden({})", call) : call;
+  return of_reals && info_of(value.step).rounding == Rounding::often ? fmt::format("hidden({})", call) : call;
 }
 
 std::string text_of(const Value& value, bool of_reals) {
@@ -101,8 +68,7 @@ std::string text_of(const Value& value, bool of_reals) {
 size_t constant_count(std::span<const int64_t> steps) {
   int64_t count = 0;
   for (size_t i = 0; i + 3 < steps.size(); i += 4) {
-    const auto step = static_cast<Step>(steps[i]);
-    const size_t sources = step == Step::keep ? 1 : source_count(step);
+    const size_t sources = source_count(static_cast<Step>(steps[i]));
     for (size_t s = 0; s < sources; ++s) count = std::max(count, steps[i + 1 + s] - kFirstConstant + 1);
   }
   return static_cast<size_t>(count);
@@ -143,7 +109,7 @@ std::string glsl_of(const TypedChain& typed) {
   bool hides = false;
   for (const Value& value : formula.values) {
     if (value.kind == Value::Kind::input) loaders.insert(loader_of(value.number));
-    hides |= value.kind == Value::Kind::step && of_reals && !is_on_bits(value.step);
+    hides |= value.kind == Value::Kind::step && of_reals && hides_sources(value.step);
   }
   std::string text = fmt::format(
       "// The steps of one chain on {}, in the place of a loop over the problem's steps. Written by qgen-model "

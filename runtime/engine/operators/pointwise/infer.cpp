@@ -28,42 +28,6 @@ using Operands = std::array<std::optional<TensorDesc>, kOperands>;
 
 std::string_view name_of(Step step) { return words::kPointwiseStep[static_cast<size_t>(step)]; }
 
-// Functions that need separate code: the constants of the spec.
-uint32_t group_of(Step step) {
-  switch (step) {
-    case Step::divide:
-    case Step::square_root: return 1;
-    case Step::sigmoid: return 2 | 1;
-    case Step::exponential:
-    case Step::exponential_less_1:
-    case Step::tanh: return 2;
-    case Step::power: return 4 | 2;
-    case Step::logarithm:
-    case Step::logarithm_plus_1: return 4;
-    case Step::error_function:
-    case Step::sine:
-    case Step::cosine:
-    case Step::arc_tangent: return 8;
-    case Step::remainder:
-    case Step::modulo:
-    case Step::bit_and:
-    case Step::bit_or:
-    case Step::bit_xor:
-    case Step::bit_not:
-    case Step::shift_left:
-    case Step::shift_right: return 16;
-    case Step::keep: return 32;
-    default: return 0;
-  }
-}
-
-bool is_of_reals(Step step) {
-  return (step >= Step::floor && step <= Step::truncate) ||
-         (step >= Step::square_root && step <= Step::error_function) ||
-         (step >= Step::sine && step <= Step::arc_tangent);
-}
-bool is_of_integers(Step step) { return step >= Step::bit_and; }
-
 class CheckedChain {
  public:
   CheckedChain(const std::vector<int64_t>& steps, const std::vector<int64_t>& constants, const Operands& operands)
@@ -91,11 +55,10 @@ class CheckedChain {
           fmt::format("step {} is {}, and steps are 0 to {}", at / 4, number, std::ssize(words::kPointwiseStep) - 1),
           "docs/pointwise.md lists them");
     const auto step = static_cast<Step>(number);
-    if (of_reals ? is_of_integers(step) : is_of_reals(step))
+    if (info_of(step).elements == (of_reals ? OperationInfo::Elements::integers : OperationInfo::Elements::reals))
       return refused(fmt::format("step {} is {}, which is for {} elements", at / 4, name_of(step),
                                  of_reals ? "integer" : "floating-point"));
-    const size_t sources = step == Step::keep ? 1 : source_count(step);
-    for (size_t s = 0; s < sources; ++s) {
+    for (size_t s = 0; s < source_count(step); ++s) {
       if (Done sound = check_source(at, steps_[at + 1 + s]); !sound) return sound;
     }
     if (step == Step::keep) {
@@ -134,7 +97,7 @@ class CheckedChain {
 
 uint32_t groups_of(const std::vector<int64_t>& steps) {
   uint32_t groups = 0;
-  for (size_t i = 0; i < steps.size(); i += 4) groups |= group_of(static_cast<Step>(steps[i]));
+  for (size_t i = 0; i < steps.size(); i += 4) groups |= info_of(static_cast<Step>(steps[i])).groups;
   return groups;
 }
 
