@@ -11,6 +11,8 @@
 
 namespace qgen {
 
+// Error: an empty range.
+Expected<IntegerRange> checked_range(int64_t min, int64_t max);
 // A missing bound is that of `dtype`, an integer type. Errors: an empty range, or one that exceeds the dtype's.
 Expected<IntegerRange> checked_range(DType dtype, std::optional<int64_t> min, std::optional<int64_t> max);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The rows that linear layers read and write: [..., K] in, [..., N] out.
+// The rows of a tensor along its last dimension. Linear layers read [..., K] and write [..., N].
 #pragma once
 
 #include "runtime/engine/calls/call.h"

@@ -18,7 +18,7 @@
 #include "rotary_cache_write_q8rs.h"
 #include "rotary_embedding.h"
 #include "runtime/engine/calls/placement.h"
-#include "runtime/engine/operators/block_table.h"
+#include "runtime/engine/operators/cache_rows.h"
 #include "runtime/engine/operators/same_as.h"
 #include "vocabulary/integer.h"
 
@@ -50,19 +50,22 @@ Expected<Start> start_of(const RotaryEmbeddingInputs<Described>& inputs, bool is
       fmt::format("positions is {}, and input has {} batches of {} rows", to_text(positions), batches, sequence));
 }
 
+Done check_angles(int64_t angles, int64_t width) {
+  if (angles <= width / 2) return std::monostate{};
+  return refused(fmt::format("cos has {} angles, and a head has {} elements", angles, width),
+                 "an angle rotates two elements");
+}
+
 }  // namespace
 
 Expected<Call> infer(const RotaryEmbeddingInputs<Described>& inputs, const RotaryEmbeddingAttributes& attributes) {
   const TensorDesc &input = inputs.input, &cos = inputs.cos, &sin = inputs.sin;
-  if (Done same = check_same_dtype("cos", cos, "input", input); !same) return same.error();
-  if (Done same = check_same_dtype("sin", sin, "input", input); !same) return same.error();
+  if (Done same = check_same_dtypes({{"cos", cos}, {"sin", sin}}, "input", input); !same) return same.error();
   if (Done same = check_same_shape("sin", sin, "cos", cos); !same) return same.error();
   const int64_t batches = input.shape[0], width = input.shape[3], rotated = cos.shape.back();
   const int64_t heads = input.shape[attributes.heads_first ? 1 : 2];
   const int64_t sequence = input.shape[attributes.heads_first ? 2 : 1];
-  if (rotated > width / 2)
-    return refused(fmt::format("cos has {} angles, and a head has {} elements", rotated, width),
-                   "an angle rotates two elements");
+  if (Done fits = check_angles(rotated, width); !fits) return fits.error();
   const auto start = start_of(inputs, attributes.from_last, batches, sequence);
   if (!start) return start.error();
   const TensorDesc output{input.dtype, input.shape};
@@ -106,45 +109,37 @@ Expected<int64_t> query_heads(const Inputs& inputs) {
 template <typename Inputs>
 Done check_dtypes(const Inputs& inputs) {
   const TensorDesc& query = inputs.query;
-  std::vector<std::pair<std::string_view, const Required<TensorDesc>*>> tensors{{"cos", &inputs.cos},
-                                                                                {"sin", &inputs.sin}};
-  if constexpr (!requires { inputs.scale_cache; })  // not of int8
-    tensors.insert(tensors.begin(), {{"key_cache", &inputs.key_cache}, {"value_cache", &inputs.value_cache}});
-  for (const auto& [name, given] : tensors) {
-    if (Done same = check_same_dtype(name, *given, "query", query); !same) return same;
+  if constexpr (!requires { inputs.scale_cache; }) {  // not of int8
+    if (Done same =
+            check_same_dtypes({{"key_cache", inputs.key_cache}, {"value_cache", inputs.value_cache}}, "query", query);
+        !same)
+      return same;
   }
-  for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
-    if (Done same = check_same_dtype(name, *given, "query", query); !same) return same;
-  }
-  return std::monostate{};
+  return check_same_dtypes({{"cos", inputs.cos}, {"sin", inputs.sin}, {"key", inputs.key}, {"value", inputs.value}},
+                           "query", query);
 }
 
-// How many heads are queries. `capacity`: of the cache, in keys of a sequence.
+// How many heads are queries.
 template <typename Inputs>
-Expected<int64_t> checked(const Inputs& inputs, int64_t capacity) {
+Expected<int64_t> checked(const Inputs& inputs, const CacheRows& cache) {
   if (Done same = check_dtypes(inputs); !same) return same.error();
   auto heads = query_heads(inputs);
   if (!heads) return heads.error();
-  const int64_t rows = inputs.query->shape[1], width = inputs.query->shape[3];
-  const int64_t angles = inputs.cos->shape[1];
-  if (rows > capacity)
-    return refused(fmt::format("there are {} new rows, and the cache has room for {}", rows, capacity));
-  if (angles > width / 2)
-    return refused(fmt::format("cos has {} angles, and a head has {} elements", angles, width),
-                   "an angle rotates two elements");
+  if (Done fits = check_room(inputs.query->shape[1], cache); !fits) return fits.error();
+  if (Done fits = check_angles(inputs.cos->shape[1], inputs.query->shape[3]); !fits) return fits.error();
   return heads;
 }
 
 // If nothing is rotated or written, a side may be past 32 bits.
 template <typename Inputs>
-fields::RotaryCache sizes_of(const Inputs& inputs, int64_t heads, int64_t capacity, bool is_empty) {
+fields::RotaryCache sizes_of(const Inputs& inputs, int64_t heads, const CacheRows& cache, bool is_empty) {
   const Shape &query = inputs.query->shape, &key_cache = inputs.key_cache->shape, &cos = inputs.cos->shape;
   return {
       .batches = u32(query[0]),
       .heads = is_empty ? 1 : u32(heads),
       .key_heads = is_empty ? 1 : u32(key_cache[1]),
       .row_heads = is_empty ? 1 : u32(query[2]),
-      .capacity = u32(capacity),
+      .capacity = u32(cache.capacity),
       .rows = u32(query[1]),
       .width = is_empty ? 1 : u32(query[3]),
       .half_width = is_empty ? 1 : u32((query[3] + 1) / 2),
@@ -157,12 +152,13 @@ TensorDesc rotated_by(const TensorDesc& query, int64_t heads) {
   return {query.dtype, {query.shape[0], query.shape[1], heads, query.shape[3]}};
 }
 
-// What rotary_cache_write and rotary_cache_write_paged share. `cached_rows`: of a head of the caches, of all batches.
+// What rotary_cache_write and rotary_cache_write_paged share.
 template <typename Inputs, typename Attributes>
-fields::RotaryPairs pairs_of(const Inputs& inputs, const Attributes& attributes, int64_t heads, int64_t cached_rows) {
+fields::RotaryPairs pairs_of(const Inputs& inputs, const Attributes& attributes, int64_t heads,
+                             const CacheRows& cache) {
   const int64_t batches = inputs.query->shape[0], rows = inputs.query->shape[1], width = inputs.query->shape[3];
   const int64_t half_width = (width + 1) / 2;
-  const int64_t visited = inputs.key_cache->shape[1] * (attributes.only_new ? batches * rows : cached_rows);
+  const int64_t visited = inputs.key_cache->shape[1] * (attributes.only_new ? batches * rows : cache.stored);
   const bool has_queries = element_count(rotated_by(inputs.query, heads).shape) > 0, has_keys = visited * width > 0;
   const int64_t query_pairs = has_queries ? batches * rows * heads * half_width : 0;
   const int64_t key_pairs = has_keys ? visited * half_width : 0;
@@ -176,95 +172,93 @@ fields::RotaryPairs pairs_of(const Inputs& inputs, const Attributes& attributes,
   };
 }
 
-// What the operators of int8 caches share. `cached_rows`: as above.
+bool is_empty(const fields::RotaryPairs& pairs) { return pairs.query_pairs == 0 && pairs.key_pairs == 0; }
+
+template <typename Fields>
+Call pairs_call(const Fields& fields, const auto& inputs, int64_t heads) {
+  const TensorDesc cache{inputs.key_cache->dtype, inputs.key_cache->shape};
+  return make_call(fields, inputs,
+                   {.rotated = rotated_by(inputs.query, heads),
+                    .keys = cache,
+                    .values = cache,
+                    .lengths = TensorDesc{DType::i32, {inputs.query->shape[0]}}});
+}
+
+// What the operators of int8 caches share.
 template <typename Inputs, typename Attributes>
-fields::RotaryLines lines_of(const Inputs& inputs, const Attributes& attributes, int64_t heads, int64_t cached_rows) {
+fields::RotaryLines lines_of(const Inputs& inputs, const Attributes& attributes, int64_t heads,
+                             const CacheRows& cache) {
   const int64_t batches = inputs.query->shape[0], rows = inputs.query->shape[1];
   const bool has_queries = element_count(rotated_by(inputs.query, heads).shape) > 0;
   return {
       .query_lines = u32(has_queries ? batches * rows * heads : 0),
-      .lines = u32(inputs.key_cache->shape[1] * (attributes.only_new ? batches * rows : cached_rows)),
+      .lines = u32(inputs.key_cache->shape[1] * (attributes.only_new ? batches * rows : cache.stored)),
       .is_packed = inputs.key ? 0u : 1u,
       .interleaved = attributes.interleaved ? 1u : 0u,
       .only_new = attributes.only_new ? 1u : 0u,
   };
 }
 
+bool is_empty(const fields::RotaryLines& lines) { return lines.query_lines == 0 && lines.lines == 0; }
+
+template <typename Fields>
+Call lines_call(const Fields& fields, const auto& inputs, int64_t heads) {
+  const TensorDesc cache{DType::i8, inputs.key_cache->shape};
+  return make_call(fields, inputs,
+                   {.rotated = rotated_by(inputs.query, heads),
+                    .keys = cache,
+                    .values = cache,
+                    .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
+                    .lengths = TensorDesc{DType::i32, {inputs.query->shape[0]}}});
+}
+
 }  // namespace
 
 Expected<Call> infer(const RotaryCacheWriteInputs<Described>& inputs, const RotaryCacheWriteAttributes& attributes) {
-  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache;
-  const int64_t capacity = key_cache.shape[2];
-  const auto heads = checked(inputs, capacity);
+  const CacheRows cache = rows_in(inputs.key_cache);
+  const auto heads = checked(inputs, cache);
   if (!heads) return heads.error();
-  const auto pairs = pairs_of(inputs, attributes, *heads, query.shape[0] * capacity);
-  const rotary_cache_write::Problem fields{
-      .rotary_cache = sizes_of(inputs, *heads, capacity, pairs.query_pairs == 0 && pairs.key_pairs == 0),
-      .rotary_pairs = pairs};
-  return make_call(fields, inputs,
-                   {.rotated = rotated_by(query, *heads),
-                    .keys = TensorDesc{key_cache.dtype, key_cache.shape},
-                    .values = TensorDesc{key_cache.dtype, key_cache.shape},
-                    .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+  const auto pairs = pairs_of(inputs, attributes, *heads, cache);
+  const rotary_cache_write::Problem fields{.rotary_cache = sizes_of(inputs, *heads, cache, is_empty(pairs)),
+                                           .rotary_pairs = pairs};
+  return pairs_call(fields, inputs, *heads);
 }
 
 Expected<Call> infer(const RotaryCacheWritePagedInputs<Described>& inputs,
                      const RotaryCacheWritePagedAttributes& attributes) {
-  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &blocks = inputs.blocks;
-  const int64_t block_count = key_cache.shape[0], block_size = key_cache.shape[2];
-  const auto capacity = checked_capacity(block_count, block_size, blocks);
-  if (!capacity) return capacity.error();
-  const auto heads = checked(inputs, *capacity);
+  const auto cache = blocks_in(inputs.key_cache, inputs.blocks);
+  if (!cache) return cache.error();
+  const auto heads = checked(inputs, *cache);
   if (!heads) return heads.error();
-  const auto pairs = pairs_of(inputs, attributes, *heads, block_count * block_size);
-  const rotary_cache_write_paged::Problem fields{
-      .rotary_cache = sizes_of(inputs, *heads, *capacity, pairs.query_pairs == 0 && pairs.key_pairs == 0),
-      .rotary_pairs = pairs,
-      .block_table = block_table_of(block_count, block_size, blocks)};
-  return make_call(fields, inputs,
-                   {.rotated = rotated_by(query, *heads),
-                    .keys = TensorDesc{key_cache.dtype, key_cache.shape},
-                    .values = TensorDesc{key_cache.dtype, key_cache.shape},
-                    .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+  const auto pairs = pairs_of(inputs, attributes, *heads, *cache);
+  const rotary_cache_write_paged::Problem fields{.rotary_cache = sizes_of(inputs, *heads, *cache, is_empty(pairs)),
+                                                 .rotary_pairs = pairs,
+                                                 .block_table = cache->table};
+  return pairs_call(fields, inputs, *heads);
 }
 
 Expected<Call> infer(const RotaryCacheWriteQ8rsInputs<Described>& inputs,
                      const RotaryCacheWriteQ8rsAttributes& attributes) {
-  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache;
-  const int64_t capacity = key_cache.shape[2];
-  const auto heads = checked(inputs, capacity);
+  const CacheRows cache = rows_in(inputs.key_cache);
+  const auto heads = checked(inputs, cache);
   if (!heads) return heads.error();
-  const auto lines = lines_of(inputs, attributes, *heads, query.shape[0] * capacity);
-  const rotary_cache_write_q8rs::Problem fields{
-      .rotary_cache = sizes_of(inputs, *heads, capacity, lines.query_lines == 0 && lines.lines == 0),
-      .rotary_lines = lines};
-  return make_call(fields, inputs,
-                   {.rotated = rotated_by(query, *heads),
-                    .keys = TensorDesc{DType::i8, key_cache.shape},
-                    .values = TensorDesc{DType::i8, key_cache.shape},
-                    .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
-                    .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+  const auto lines = lines_of(inputs, attributes, *heads, cache);
+  const rotary_cache_write_q8rs::Problem fields{.rotary_cache = sizes_of(inputs, *heads, cache, is_empty(lines)),
+                                                .rotary_lines = lines};
+  return lines_call(fields, inputs, *heads);
 }
 
 Expected<Call> infer(const RotaryCacheWritePagedQ8rsInputs<Described>& inputs,
                      const RotaryCacheWritePagedQ8rsAttributes& attributes) {
-  const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache, &blocks = inputs.blocks;
-  const int64_t block_count = key_cache.shape[0], block_size = key_cache.shape[2];
-  const auto capacity = checked_capacity(block_count, block_size, blocks);
-  if (!capacity) return capacity.error();
-  const auto heads = checked(inputs, *capacity);
+  const auto cache = blocks_in(inputs.key_cache, inputs.blocks);
+  if (!cache) return cache.error();
+  const auto heads = checked(inputs, *cache);
   if (!heads) return heads.error();
-  const auto lines = lines_of(inputs, attributes, *heads, block_count * block_size);
-  const rotary_cache_write_paged_q8rs::Problem fields{
-      .rotary_cache = sizes_of(inputs, *heads, *capacity, lines.query_lines == 0 && lines.lines == 0),
-      .rotary_lines = lines,
-      .block_table = block_table_of(block_count, block_size, blocks)};
-  return make_call(fields, inputs,
-                   {.rotated = rotated_by(query, *heads),
-                    .keys = TensorDesc{DType::i8, key_cache.shape},
-                    .values = TensorDesc{DType::i8, key_cache.shape},
-                    .scales = TensorDesc{DType::f32, inputs.scale_cache->shape},
-                    .lengths = TensorDesc{DType::i32, {query.shape[0]}}});
+  const auto lines = lines_of(inputs, attributes, *heads, *cache);
+  const rotary_cache_write_paged_q8rs::Problem fields{.rotary_cache = sizes_of(inputs, *heads, *cache, is_empty(lines)),
+                                                      .rotary_lines = lines,
+                                                      .block_table = cache->table};
+  return lines_call(fields, inputs, *heads);
 }
 
 // ---- attention ------------------------------------------------------------------------------------------------------
@@ -362,28 +356,15 @@ Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attrib
   return LayerAndOutput{layer, output};
 }
 
-struct PagedLayerAndOutput : LayerAndOutput {
-  fields::BlockTable blocks;
-};
-
-// The same with keys and values in blocks.
+// The blocks of keys and values.
 template <typename Inputs, typename Attributes>
-Expected<PagedLayerAndOutput> paged_layer_of(const Inputs& inputs, const Attributes& attributes) {
-  const int64_t block_count = inputs.key->shape[0];
-  const int64_t block_size = inputs.key->shape[attributes.keys_heads_first ? 2 : 1];
-  const auto capacity = checked_capacity(block_count, block_size, inputs.blocks);
-  if (!capacity) return capacity.error();
-  const auto of = layer_of(inputs, attributes, *capacity);
-  if (!of) return of.error();
-  return PagedLayerAndOutput{*of, block_table_of(block_count, block_size, inputs.blocks)};
+Expected<CacheBlocks> key_blocks(const Inputs& inputs, const Attributes& attributes) {
+  return blocks_in(inputs.key, inputs.blocks, attributes.keys_heads_first ? 2 : 1);
 }
 
 template <typename Inputs>
 Done check_keys(const Inputs& inputs) {
-  for (const auto& [name, given] : {std::pair{"key", &inputs.key}, {"value", &inputs.value}}) {
-    if (Done same = check_same_dtype(name, *given, "query", inputs.query); !same) return same;
-  }
-  return std::monostate{};
+  return check_same_dtypes({{"key", inputs.key}, {"value", inputs.value}}, "query", inputs.query);
 }
 
 }  // namespace
@@ -397,9 +378,11 @@ Expected<Call> infer(const AttentionInputs<Described>& inputs, const AttentionAt
 
 Expected<Call> infer(const AttentionPagedInputs<Described>& inputs, const AttentionPagedAttributes& attributes) {
   if (Done same = check_keys(inputs); !same) return same.error();
-  const auto of = paged_layer_of(inputs, attributes);
+  const auto cache = key_blocks(inputs, attributes);
+  if (!cache) return cache.error();
+  const auto of = layer_of(inputs, attributes, cache->capacity);
   if (!of) return of.error();
-  const attention_paged::Problem fields{.attention_layer = of->layer, .block_table = of->blocks};
+  const attention_paged::Problem fields{.attention_layer = of->layer, .block_table = cache->table};
   return make_call(fields, inputs, {.output = of->output});
 }
 
@@ -411,9 +394,11 @@ Expected<Call> infer(const AttentionQ8rsInputs<Described>& inputs, const Attenti
 
 Expected<Call> infer(const AttentionPagedQ8rsInputs<Described>& inputs,
                      const AttentionPagedQ8rsAttributes& attributes) {
-  const auto of = paged_layer_of(inputs, attributes);
+  const auto cache = key_blocks(inputs, attributes);
+  if (!cache) return cache.error();
+  const auto of = layer_of(inputs, attributes, cache->capacity);
   if (!of) return of.error();
-  const attention_paged_q8rs::Problem fields{.attention_layer = of->layer, .block_table = of->blocks};
+  const attention_paged_q8rs::Problem fields{.attention_layer = of->layer, .block_table = cache->table};
   return make_call(fields, inputs, {.output = of->output});
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/engine/operators/divider.h"
 #include "runtime/engine/operators/packed_fields.h"
 #include "runtime/engine/operators/per_tensor.h"
+#include "runtime/engine/operators/same_as.h"
 #include "runtime/engine/tensor/packed_layout.h"
 #include "vocabulary/integer.h"
 
@@ -120,13 +121,9 @@ Done check_scales(const Parts& parts, const InputScales& given) {
   return std::monostate{};
 }
 
-Done check_one_layout(const Parts& parts, Layout output) {
+Done check_one_layout(const Parts& parts, const TensorDesc& output) {
   for (size_t i = 0; i < kParts && parts[i]; ++i) {
-    if (parts[i]->layout == output) continue;
-    return Error{Error::Kind::unsupported,
-                 fmt::format("{} is {} and output is {}: they must have the same layout", name_of(i),
-                             name(parts[i]->layout), name(output)),
-                 "q8ta_clone converts a tensor to another layout"};
+    if (Done same = check_same_layout(name_of(i), *parts[i], "output", output); !same) return same;
   }
   return std::monostate{};
 }
@@ -188,7 +185,7 @@ Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcat
   const auto made = joined_parts(parts, attributes.axis, *representations.output);
   if (!made) return made.error();
   const TensorDesc& output = made->output;
-  if (Done same = check_one_layout(parts, output.layout); !same) return same.error();
+  if (Done same = check_one_layout(parts, output); !same) return same.error();
 
   const Walk walk = walk_of(output.shape, between(output.layout, output.layout));
   const bool is_empty = element_count(output.shape) == 0;  // its other sides may be past 32 bits

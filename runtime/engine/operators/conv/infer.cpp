@@ -22,6 +22,7 @@
 #include "runtime/engine/operators/divider.h"
 #include "runtime/engine/operators/linear/int8_epilogue.h"
 #include "runtime/engine/operators/mapping.h"
+#include "runtime/engine/operators/same_as.h"
 #include "runtime/engine/operators/weight_linear/checks.h"
 #include "runtime/engine/operators/window.h"
 #include "runtime/engine/tensor/weight_form.h"
@@ -612,18 +613,11 @@ fields::ConvOfReals weight_of_reals(const Convolution& conv, bool is_transposed)
           .weight_channel = u32((is_transposed ? row : taps).value)};
 }
 
-Done check_dtypes(const TensorDesc& input, const TensorDesc& weight) {
-  if (input.dtype == weight.dtype) return std::monostate{};
-  return refused(fmt::format("input is {} and the weight is {}, and no kernel accepts both", name(input.dtype),
-                             name(weight.dtype)),
-                 "convert one of them");
-}
-
 }  // namespace
 
 Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttributes& attributes) {
   const TensorDesc& input = inputs.input;
-  if (Done alike = check_dtypes(input, inputs.weight); !alike) return alike.error();
+  if (Done alike = check_one_dtype("input", input, "the weight", inputs.weight); !alike) return alike.error();
   const auto forward = forward_of(convolution_of(input, inputs.weight, attributes), input, input.dtype);
   if (!forward) return forward.error();
   const auto& [conv, sides, output] = *forward;
@@ -655,7 +649,7 @@ Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttribut
 
 Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv2dTransposedAttributes& attributes) {
   const TensorDesc& input = inputs.input;
-  if (Done alike = check_dtypes(input, inputs.weight); !alike) return alike.error();
+  if (Done alike = check_one_dtype("input", input, "the weight", inputs.weight); !alike) return alike.error();
   const auto forward = turned(inputs.weight, attributes.groups);
   if (!forward) return forward.error();
   const auto conv = convolution_of(input, *forward, attributes);

@@ -9,7 +9,7 @@
 #include "q8ta_linear.h"
 #include "q8ta_linear_dequantize.h"
 #include "runtime/engine/operators/linear/int8_epilogue.h"
-#include "runtime/engine/operators/linear/rows.h"
+#include "runtime/engine/operators/rows.h"
 #include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {

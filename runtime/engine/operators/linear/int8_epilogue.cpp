@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/engine/operators/flush_subnormal.h"
-#include "vocabulary/layouts.h"
+#include "runtime/engine/operators/same_as.h"
 
 namespace qgen {
 namespace {
@@ -30,12 +30,7 @@ Done check_residual(const TensorDesc& residual, const TensorDesc& output, float 
     return refused(
         fmt::format("residual has shape {}, and the output has {}", to_text(residual.shape), to_text(output.shape)));
   }
-  if (residual.layout != output.layout) {
-    return Error{Error::Kind::unsupported,
-                 fmt::format("residual is {} and output is {}: they must have the same layout", name(residual.layout),
-                             name(output.layout)),
-                 "q8ta_clone converts a tensor to another layout"};
-  }
+  if (Done same = check_same_layout("residual", residual, "output", output); !same) return same;
   if (output_scale >= kLeastScale && output_scale <= kLargestScale) return std::monostate{};
   return refused(fmt::format("output_scale is {}, and can be 2^-125 to 2^119 with a residual", output_scale));
 }

@@ -12,6 +12,7 @@
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/broadcast.h"
 #include "runtime/engine/operators/fused/shape.h"
+#include "runtime/engine/operators/same_as.h"
 
 namespace qgen::generated::operators {
 namespace {
@@ -49,11 +50,7 @@ Product product_of(const Shape& input, const Shape& other, const Shape& output) 
 
 Expected<Call> infer(const MatmulInputs<Described>& inputs, const MatmulAttributes& attributes) {
   const TensorDesc &input = inputs.input, &other = inputs.other;
-  if (input.dtype != other.dtype) {
-    return refused(
-        fmt::format("input is {} and other is {}, and no kernel accepts both", name(input.dtype), name(other.dtype)),
-        "convert one of them");
-  }
+  if (Done alike = check_one_dtype("input", input, "other", other); !alike) return alike.error();
   const Shape matrices = attributes.transpose_other ? transposed(other.shape) : other.shape;
   if (matrices[matrices.size() - 2] != input.shape.back()) {
     return refused(fmt::format("other has shape {}", to_text(other.shape)),

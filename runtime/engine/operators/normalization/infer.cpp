@@ -6,7 +6,7 @@
 #include "operators.h"
 #include "rms_norm.h"
 #include "runtime/engine/calls/placement.h"
-#include "runtime/engine/operators/flush_subnormal.h"
+#include "runtime/engine/operators/rows.h"
 #include "runtime/engine/operators/same_as.h"
 #include "skip_norm.h"
 #include "softmax.h"
@@ -14,8 +14,6 @@
 
 namespace qgen::generated::operators {
 namespace {
-
-uint32_t rows_of(const Shape& shape) { return u32(element_count(Shape(shape.begin(), shape.end() - 1))); }
 
 // The numbers that all normalizations of rows have. A row may have no elements, or be past 32 bits if there are none.
 struct Rows {
@@ -32,12 +30,12 @@ struct Rows {
 // skip_rms_norm and skip_layer_norm, whose inputs and attributes have the same names.
 Expected<Call> skip_norm_call(const auto& inputs, const auto& attributes, bool is_centred) {
   const TensorDesc& input = inputs.input;
-  const std::optional<TensorDesc> skip = inputs.skip;
-  for (const auto& [operand, given] :
-       {std::pair{"skip", &skip}, {"sum_bias", &inputs.sum_bias}, {"weight", &inputs.weight}, {"bias", &inputs.bias}}) {
-    if (Done same = check_same_dtype(operand, *given, "input", input); !same) return same.error();
-  }
-  if (Done same = check_same_shape("skip", *skip, "input", input); !same) return same.error();
+  if (Done same = check_same_dtypes(
+          {{"skip", inputs.skip}, {"sum_bias", inputs.sum_bias}, {"weight", inputs.weight}, {"bias", inputs.bias}},
+          "input", input);
+      !same)
+    return same.error();
+  if (Done same = check_same_shape("skip", inputs.skip, "input", input); !same) return same.error();
   const TensorDesc output{input.dtype, input.shape};
   const Rows rows(input.shape);
   const skip_norm::Problem fields{
@@ -65,9 +63,8 @@ Expected<Call> infer(const SoftmaxInputs<Described>& inputs) {
 Expected<Call> infer(const LayerNormInputs<Described>& inputs, const LayerNormAttributes& attributes) {
   const TensorDesc& input = inputs.input;
   const TensorDesc output{input.dtype, input.shape};
-  for (const auto& [operand, given] : {std::pair{"weight", &inputs.weight}, {"bias", &inputs.bias}}) {
-    if (Done same = check_same_dtype(operand, *given, "input", input); !same) return same.error();
-  }
+  if (Done same = check_same_dtypes({{"weight", inputs.weight}, {"bias", inputs.bias}}, "input", input); !same)
+    return same.error();
   const Rows rows(input.shape);
   const layer_norm::Problem fields{
       .rows_by_workgroups = rows.fields,

@@ -13,6 +13,7 @@
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/divider.h"
 #include "runtime/engine/operators/packed_fields.h"
+#include "runtime/engine/operators/same_as.h"
 #include "runtime/engine/operators/window.h"
 #include "vocabulary/integer.h"
 
@@ -109,12 +110,7 @@ Expected<Call> infer(const Q8taResize2dInputs<Described>& inputs, const Q8taResi
   const auto resize = read_resize(input, attributes, *representations.output, true);
   if (!resize) return resize.error();
   const auto& [output, sources] = *resize;
-  if (input.layout != output.layout) {
-    return Error{Error::Kind::unsupported,
-                 fmt::format("input is {} and output is {}: they must have the same layout", name(input.layout),
-                             name(output.layout)),
-                 "q8ta_clone converts a tensor to another layout"};
-  }
+  if (Done same = check_same_layout("input", input, "output", output); !same) return same.error();
   const Walk walk = walk_of(output.shape, between(output.layout, input.layout));
   const q8ta_resize2d::Problem fields{
       .walked_axes = axes_fields(walk),

@@ -16,8 +16,9 @@
 #include "operators.h"
 #include "rms_norm_gated_q4gsw.h"
 #include "rms_norm_linear_q4gsw.h"
-#include "runtime/engine/operators/linear/rows.h"
 #include "runtime/engine/operators/mapping.h"
+#include "runtime/engine/operators/quant_range.h"
+#include "runtime/engine/operators/rows.h"
 #include "runtime/engine/operators/same_as.h"
 #include "runtime/engine/operators/weight_linear/checks.h"
 #include "vocabulary/integer.h"
@@ -104,9 +105,8 @@ Expected<Call> dynamic(const WeightKind& kind, const Inputs& inputs, const Attri
   const TensorDesc& weight = inputs.weight;
   const auto known = scaled_weight(kind, rows_of(inputs.input->shape), weight, inputs.weight_scales, group_size);
   if (!known) return known.error();
-  if (attributes.quant_min > attributes.quant_max) {
-    return refused(fmt::format("quant_min {} is above quant_max {}", attributes.quant_min, attributes.quant_max));
-  }
+  const auto range = checked_range(attributes.quant_min, attributes.quant_max);
+  if (!range) return range.error();
   const int64_t run = run_of(weight.shape[1], known->groups.groups);
   const Problem fields{
       .product = known->product,
@@ -115,8 +115,7 @@ Expected<Call> dynamic(const WeightKind& kind, const Inputs& inputs, const Attri
       .runs = run == 0 ? 0 : u32((weight.shape[1] + run - 1) / run),
       .weight_bits = kind.bits,
       .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
-      .qparams = qparams_fields(attributes.activation_mapping, {attributes.quant_min, attributes.quant_max},
-                                least_scale(inputs.input->dtype)),
+      .qparams = qparams_fields(attributes.activation_mapping, *range, least_scale(inputs.input->dtype)),
   };
   Call call =
       make_call(fields, with_weight(inputs, known->form),

@@ -10,6 +10,7 @@
 #include "pack_weight.h"
 #include "quantize_q4gsw.h"
 #include "runtime/engine/calls/placement.h"
+#include "runtime/engine/operators/quant_range.h"
 #include "runtime/engine/operators/weight_linear/checks.h"
 #include "runtime/engine/tensor/weight_form.h"
 #include "vocabulary/integer.h"
@@ -62,9 +63,8 @@ Expected<Call> infer(const QuantizeQ4gswInputs<Described>& inputs, const Quantiz
   const TensorDesc output{DType::i8, shape, Storage::buffer, attributes.form};
   const auto groups = checked_groups(kFourBits, output, inputs.weight_scales);
   if (!groups) return groups.error();
-  if (attributes.quant_min > attributes.quant_max) {
-    return refused(fmt::format("quant_min {} is above quant_max {}", attributes.quant_min, attributes.quant_max));
-  }
+  const auto range = checked_range(attributes.quant_min, attributes.quant_max);
+  if (!range) return range.error();
   const WeightForm& form = *find_weight_form(attributes.form);
   const WeightMatrix matrix = matrix_of(shape);
   if (Done count = check_padded(form, matrix); !count) return count.error();
@@ -73,8 +73,8 @@ Expected<Call> infer(const QuantizeQ4gswInputs<Described>& inputs, const Quantiz
       .k = u32(shape[1]),
       .group_size = u32(shape[1] / *groups),
       .groups = u32(*groups),
-      .quant_min = static_cast<int32_t>(attributes.quant_min),
-      .quant_max = static_cast<int32_t>(attributes.quant_max),
+      .quant_min = static_cast<int32_t>(range->min),
+      .quant_max = static_cast<int32_t>(range->max),
       .words = words_of(form, shape),
       .bits = form.bits,
       .block_n = form.block_n,
