@@ -87,8 +87,8 @@ WalkedLayouts between(Layout written, Layout read) {
 
 Walk walk_of(const Shape& shape, const WalkedLayouts& layouts) {
   const Sides sides = sides_of(shape);
-  Walk result{.axes = axes_of(layouts.written, layouts.read), .dividers = divider_words(1, 1, 1)};
-  std::ranges::transform(sides, result.sides.begin(), u32);
+  Walk result{
+      .sides = in_words(sides), .axes = axes_of(layouts.written, layouts.read), .dividers = divider_words(1, 1, 1)};
   if (element_count(shape) == 0) return result;  // its other sides may be past 32 bits
   const Counts counts = count_tiles(sides, layouts);
   result.box_shifts = best_shifts(counts, layouts);
@@ -104,9 +104,7 @@ uint32_t axes_of(Layout written, Layout read) {
 }
 
 std::array<uint32_t, kDims> block_strides(const Shape& shape, Layout layout) {
-  std::array<uint32_t, kDims> strides{};
-  std::ranges::transform(packed_layout(shape, info(layout).dims).strides, strides.begin(), u32);
-  return strides;
+  return in_words(packed_layout(shape, info(layout).dims).strides);
 }
 
 uint32_t flat_blocks_of(const Shape& shape, Layout layout) {

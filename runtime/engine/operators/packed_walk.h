@@ -10,11 +10,16 @@
 // tiles is long in memory. In a transposition, boxes have 8 x 8 tiles of 4 x 4 elements.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "boxes_fields.h"
+#include "runtime/engine/tensor/packed_layout.h"
 #include "runtime/engine/tensor/tensor.h"
+#include "vocabulary/integer.h"
 #include "vocabulary/layouts.h"
+#include "walked_axes_fields.h"
 
 namespace qgen {
 
@@ -41,6 +46,20 @@ Walk walk_of(const Shape& shape, const WalkedLayouts& layouts);
 
 // The first three dimensions of walk(), in the order of specs/lib/walked_axes.yaml.
 uint32_t axes_of(Layout written, Layout read);
+
+// The fields of the fragments walked_axes and boxes.
+inline generated::fields::WalkedAxes axes_fields(const Walk& walk) { return {.axes = walk.axes}; }
+inline generated::fields::Boxes boxes_fields(const Walk& walk) {
+  return {.boxes = walk.boxes, .box_shifts = walk.box_shifts, .dividers = walk.dividers};
+}
+
+// Numbers that fit, as fields of a Problem hold them.
+template <size_t N>
+std::array<uint32_t, N> in_words(const std::array<int64_t, N>& numbers) {
+  std::array<uint32_t, N> words{};
+  std::ranges::transform(numbers, words.begin(), u32);
+  return words;
+}
 
 // Strides between blocks, by Dim.
 std::array<uint32_t, kDims> block_strides(const Shape& shape, Layout layout);

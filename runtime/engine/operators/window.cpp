@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "runtime/engine/operators/packed_walk.h"
 #include "vocabulary/integer.h"
 #include "vocabulary/layouts.h"
 
@@ -133,11 +132,7 @@ Done check_lies_as_image(std::string_view operand, const TensorDesc& tensor) {
                "give it as an image [N, C, 1, W]"};
 }
 
-std::array<uint32_t, kDims> image_sides(const Shape& shape) {
-  std::array<uint32_t, kDims> words{};
-  std::ranges::transform(sides_of(as_image(shape)), words.begin(), u32);
-  return words;
-}
+std::array<uint32_t, kDims> image_sides(const Shape& shape) { return in_words(sides_of(as_image(shape))); }
 
 std::array<uint32_t, kDims> image_strides(const TensorDesc& tensor) {
   return block_strides(as_image(tensor.shape), tensor.layout);

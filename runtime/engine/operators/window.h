@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "runtime/engine/calls/call.h"
+#include "runtime/engine/operators/packed_walk.h"
 #include "runtime/engine/tensor/packed_layout.h"
-#include "vocabulary/integer.h"
 #include "window_fields.h"
 
 namespace qgen {
@@ -64,7 +64,6 @@ Done check_lies_as_image(std::string_view operand, const TensorDesc& tensor);
 // The sizes and strides that kernels read. A row is an image of height 1 here too.
 std::array<uint32_t, kDims> image_sides(const Shape& shape);
 std::array<uint32_t, kDims> image_strides(const TensorDesc& tensor);
-inline std::array<uint32_t, 2> in_words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
 
 // The fields of the fragment specs/lib/window.yaml.
 generated::fields::Window window_fields(const Window& window, const TensorDesc& input, const TensorDesc& output);

@@ -11,8 +11,9 @@
 #include "operators.h"
 #include "q8ta_concat.h"
 #include "runtime/engine/calls/placement.h"
+#include "runtime/engine/operators/axis.h"
 #include "runtime/engine/operators/divider.h"
-#include "runtime/engine/operators/packed_fields.h"
+#include "runtime/engine/operators/packed_walk.h"
 #include "runtime/engine/operators/per_tensor.h"
 #include "runtime/engine/operators/same_as.h"
 #include "runtime/engine/tensor/packed_layout.h"
@@ -44,12 +45,6 @@ Done check_one_dtype(const Parts& parts) {
   return std::monostate{};
 }
 
-Expected<size_t> axis_of(int64_t axis, const Shape& shape) {
-  const auto rank = static_cast<int64_t>(shape.size());
-  if (axis >= -rank && axis < rank) return static_cast<size_t>(axis < 0 ? axis + rank : axis);
-  return refused(fmt::format("axis is {}, and input_1 of shape {} has {} dimensions", axis, to_text(shape), rank));
-}
-
 Expected<Shape> joined_shape(const Parts& parts, size_t axis) {
   Shape all = parts[0]->shape;
   for (size_t i = 1; i < kParts && parts[i]; ++i) {
@@ -73,7 +68,7 @@ struct Joined {
 Expected<Joined> joined_parts(const Parts& parts, int64_t given_axis, const Representation& representation) {
   if (Done complete = check_order(parts); !complete) return complete.error();
   if (Done same = check_one_dtype(parts); !same) return same.error();
-  const auto axis = axis_of(given_axis, parts[0]->shape);
+  const auto axis = dimension_of("axis is", given_axis, "input_1", parts[0]->shape);
   if (!axis) return axis.error();
   auto shape = joined_shape(parts, *axis);
   if (!shape) return shape.error();
@@ -137,11 +132,7 @@ int64_t side_along(const Shape& shape, size_t axis) {
 }
 
 using Words = std::array<uint32_t, kDims>;
-Words sides_in_words(const std::optional<TensorDesc>& part) {
-  Words words{};
-  if (part) std::ranges::transform(sides_of(part->shape), words.begin(), u32);
-  return words;
-}
+Words sides_in_words(const std::optional<TensorDesc>& part) { return part ? in_words(sides_of(part->shape)) : Words{}; }
 Words strides_in_words(const std::optional<TensorDesc>& part) {
   return part ? block_strides(part->shape, part->layout) : Words{};
 }

@@ -25,7 +25,6 @@
 #include "runtime/engine/operators/same_as.h"
 #include "runtime/engine/operators/weight_linear/checks.h"
 #include "runtime/engine/operators/window.h"
-#include "runtime/engine/tensor/weight_form.h"
 #include "vocabulary/integer.h"
 #include "vocabulary/layouts.h"
 
@@ -103,7 +102,6 @@ Expected<TensorDesc> output_of(DType dtype, const TensorDesc& input, const Convo
 // A convolution that is not transposed.
 struct Forward {
   Convolution conv;
-  PerAxis sides;
   TensorDesc output;
 };
 
@@ -114,7 +112,7 @@ Expected<Forward> forward_of(const Expected<Convolution>& conv, const TensorDesc
   if (!sides) return sides.error();
   const auto output = output_of(dtype, input, *conv, *sides, representation);
   if (!output) return output.error();
-  return Forward{*conv, *sides, *output};
+  return Forward{*conv, *output};
 }
 
 // Elements of a row of the output that kernels make: those too that its layout rounds rows up by.
@@ -131,7 +129,7 @@ struct Phases {
   int64_t taps;
 };
 Phases one_phase(const Forward& forward) {
-  return {.pixels = (Integer(forward.sides[kAlongHeight]) * row_pixels(forward.output)).value,
+  return {.pixels = (Integer(as_image(forward.output.shape)[2]) * row_pixels(forward.output)).value,
           .taps = taps_of(forward.conv).value};
 }
 
@@ -247,10 +245,7 @@ Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Att
       .is_pointwise = rows.are_pointwise ? 1u : 0u,
       .input_is_vectors = rows.are_input_vectors ? 1u : 0u,
   };
-  Call call = make_call(fields, with_weight(inputs, weight),
-                        {.weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)}, .output = output});
-  call.row_sum_run = run;
-  return call;
+  return call_with_sums(fields, with_weight(inputs, weight), run, output);
 }
 
 // ---- transposed -----------------------------------------------------------------------------------------------------
@@ -334,7 +329,7 @@ Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2d
   const auto forward =
       forward_of(exact_convolution_of(input, weight, attributes), input, DType::i8, *representations.output);
   if (!forward) return forward.error();
-  const auto& [conv, sides, output] = *forward;
+  const auto& [conv, output] = *forward;
   return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, conv, output, one_phase(*forward),
                                        walked_tap_by_tap(conv), packed_rows(conv, input, output));
 }
@@ -361,26 +356,13 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
 
 // ---- reals in and out -----------------------------------------------------------------------------------------------
 
-namespace {
-
-// Of integers in int8, with real outputs.
-template <typename Fields, typename Inputs>
-Call real_output_call(const Fields& fields, const Inputs& inputs, const Convolution& conv, const TensorDesc& output) {
-  Call call =
-      make_call(fields, inputs, {.weight_sums = TensorDesc{DType::i32, {conv.channels.outputs}}, .output = output});
-  call.row_sum_run = depth_of(conv).value;
-  return call;
-}
-
-}  // namespace
-
 // Floating-point tensors: quantized by input_scale, convolved in int8, and converted back to the input's dtype. The
 // image in between has the layout packed_4c.
 Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2dQ8taQ8cswAttributes& attributes) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
   const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, input.dtype);
   if (!forward) return forward.error();
-  const auto& [conv, sides, output] = *forward;
+  const auto& [conv, output] = *forward;
   const TensorDesc quantized{DType::i8, as_image(input.shape), Storage::buffer, Layout::packed_4c};
   if (Done size = check_size("the quantized input", quantized); !size) return size.error();
   const ConvFields known = conv_fields(conv, quantized, output, one_phase(*forward), walked_tap_by_tap(conv));
@@ -396,7 +378,7 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
       .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,
   };
-  return real_output_call(fields, inputs, conv, output);
+  return call_with_sums(fields, inputs, depth_of(conv).value, output);
 }
 
 // int8 tensors, as for q8ta_conv2d, and a floating-point epilogue.
@@ -405,7 +387,7 @@ Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
   const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, attributes.output_dtype);
   if (!forward) return forward.error();
-  const auto& [conv, sides, output] = *forward;
+  const auto& [conv, output] = *forward;
   const ConvFields known = conv_fields(conv, input, output, one_phase(*forward), walked_tap_by_tap(conv));
   const q8ta_conv2d_dequantize::Problem fields{
       .conv_sizes = known.sizes,
@@ -417,7 +399,7 @@ Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
       .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,
   };
-  return real_output_call(fields, inputs, conv, output);
+  return call_with_sums(fields, inputs, depth_of(conv).value, output);
 }
 
 namespace {
@@ -455,10 +437,8 @@ Walked walked_with_sums_of_taps(const Convolution& conv) {
   return walked;
 }
 
-// The weight's sums of each tap, for such an epilogue.
-Shape tap_sums_shape(const TensorDesc& weight, const Convolution& conv) {
-  return run_sums_shape(weight.shape, std::max<int64_t>(conv.channels.of_a_group, 1));
-}
+// The weight's neighbours in a sum, for such an epilogue.
+int64_t tap_run(const Convolution& conv) { return std::max<int64_t>(conv.channels.of_a_group, 1); }
 
 }  // namespace
 
@@ -467,7 +447,7 @@ Expected<Call> infer(const Dq8taConv2dInputs<Described>& inputs, const Dq8taConv
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
   const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, DType::f32);
   if (!forward) return forward.error();
-  const auto& [conv, sides, output] = *forward;
+  const auto& [conv, output] = *forward;
   if (Done sound = check_dynamic(inputs, conv); !sound) return sound.error();
   const ConvFields known = conv_fields(conv, input, output, one_phase(*forward), walked_with_sums_of_taps(conv));
   const dq8ta_conv2d::Problem fields{
@@ -479,10 +459,7 @@ Expected<Call> infer(const Dq8taConv2dInputs<Described>& inputs, const Dq8taConv
       .has_bias = inputs.bias ? 1u : 0u,
       .has_weight_zero_points = inputs.weight_zero_points ? 1u : 0u,
   };
-  Call call = make_call(fields, inputs,
-                        {.weight_sums = TensorDesc{DType::i32, tap_sums_shape(weight, conv)}, .output = output});
-  call.row_sum_run = std::max<int64_t>(conv.channels.of_a_group, 1);
-  return call;
+  return call_with_sums(fields, inputs, tap_run(conv), output);
 }
 
 namespace {
@@ -530,7 +507,7 @@ Expected<Call> infer(const Conv2dDq8taQ8cswInputs<Described>& inputs, const Conv
   const TensorDesc &input = joined->image, &weight = inputs.weight;
   const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, DType::f32);
   if (!forward) return forward.error();
-  const auto& [conv, sides, output] = *forward;
+  const auto& [conv, output] = *forward;
   if (Done sound = check_dynamic(inputs.weight_zero_points.has_value(), conv); !sound) return sound.error();
   const ConvFields known =
       conv_fields(conv, joined->quantized, output, one_phase(*forward), walked_with_sums_of_taps(conv));
@@ -548,10 +525,7 @@ Expected<Call> infer(const Conv2dDq8taQ8cswInputs<Described>& inputs, const Conv
       .has_bias = inputs.bias ? 1u : 0u,
       .has_weight_zero_points = inputs.weight_zero_points ? 1u : 0u,
   };
-  Call call = make_call(fields, inputs,
-                        {.weight_sums = TensorDesc{DType::i32, tap_sums_shape(weight, conv)}, .output = output});
-  call.row_sum_run = std::max<int64_t>(conv.channels.of_a_group, 1);
-  return call;
+  return call_with_sums(fields, inputs, tap_run(conv), output);
 }
 
 // Floating-point tensors; only the weight is quantized.
@@ -620,7 +594,7 @@ Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttribut
   if (Done alike = check_one_dtype("input", input, "the weight", inputs.weight); !alike) return alike.error();
   const auto forward = forward_of(convolution_of(input, inputs.weight, attributes), input, input.dtype);
   if (!forward) return forward.error();
-  const auto& [conv, sides, output] = *forward;
+  const auto& [conv, output] = *forward;
   const Window& window = conv.window;
   const fields::ConvOfReals weight = weight_of_reals(conv, false);
   const uint32_t n = u32(image_pixels_of(output).value), k = u32(depth_of(conv).value),

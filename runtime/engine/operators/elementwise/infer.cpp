@@ -15,7 +15,7 @@
 #include "runtime/engine/operators/broadcast.h"
 #include "runtime/engine/operators/byte_table.h"
 #include "runtime/engine/operators/divider.h"
-#include "runtime/engine/operators/packed_fields.h"
+#include "runtime/engine/operators/packed_walk.h"
 #include "runtime/engine/operators/per_tensor.h"
 #include "vocabulary/integer.h"
 
@@ -30,7 +30,7 @@ TensorDesc bytes_at(const std::optional<Representation>& representation, const S
 
 // Kernels have the 256 values of a function as a table. So any function is possible, and a new one needs no kernel.
 // Four results a word, by the bits of the argument.
-std::array<uint32_t, 64> in_words(const ByteTable& table) {
+std::array<uint32_t, 64> words_of(const ByteTable& table) {
   std::array<uint32_t, 64> words{};
   for (uint32_t bits = 0; bits < 256; ++bits) {
     const auto result = static_cast<uint8_t>(table[static_cast<size_t>(static_cast<int8_t>(bits) + 128)]);
@@ -56,7 +56,7 @@ Expected<Call> by_table(const ByteTable& table, const Inputs& inputs, const Attr
       .boxes = boxes_fields(walk),
       .walk_of_tiles_or_blocks = {input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0},
       .padding = padding_word(static_cast<int32_t>(attributes.output_zero_point)),
-      .table = in_words(table),
+      .table = words_of(table),
   };
   return make_call(fields, inputs, {.output = output});
 }
@@ -121,12 +121,6 @@ Done check_layouts(Layout input, Layout other, Layout output) {
                fmt::format("input is {}, other is {} and output is {}: all must pack the same dimension", name(input),
                            name(other), name(output)),
                "q8ta_clone converts a tensor to another layout"};
-}
-
-std::array<uint32_t, kDims> in_words(const Sides& sides) {
-  std::array<uint32_t, kDims> words{};
-  std::ranges::transform(sides, words.begin(), u32);
-  return words;
 }
 
 // Of the parts of a batch; those that it has not are 0.
@@ -269,7 +263,7 @@ Expected<Call> infer(const Q8taPixelShuffleInputs<Described>& inputs, const Q8ta
       .box_shifts = walk.box_shifts,
       .dividers = joined(walk.dividers, divider_words(attributes.upscale_factor)),
       .padding = padding_word(of_output(attributes).zero_point),
-      .table = in_words(byte_table([](double x) { return x; }, of_input(attributes), of_output(attributes))),
+      .table = words_of(byte_table([](double x) { return x; }, of_input(attributes), of_output(attributes))),
   };
   return make_call(fields, inputs, {.output = output});
 }

@@ -10,6 +10,7 @@
 #include "gather.h"
 #include "operators.h"
 #include "runtime/engine/calls/placement.h"
+#include "runtime/engine/operators/axis.h"
 #include "runtime/engine/operators/dividers.h"
 #include "vocabulary/integer.h"
 
@@ -19,13 +20,6 @@ namespace {
 struct Side {
   int64_t side, stride, index_stride;
 };
-
-Expected<size_t> axis_in(int64_t axis, const Shape& shape) {
-  const int64_t d = axis < 0 ? axis + std::ssize(shape) : axis;
-  if (d >= 0 && d < std::ssize(shape)) return static_cast<size_t>(d);
-  return refused(
-      fmt::format("axis is {}, and input of shape {} has {} dimensions", axis, to_text(shape), shape.size()));
-}
 
 // `sides`: the output's dimensions, outermost first.
 Expected<Call> call_of(const TensorDesc& input, const TensorDesc& indices, size_t axis, std::vector<Side> sides) {
@@ -53,7 +47,7 @@ Expected<Call> call_of(const TensorDesc& input, const TensorDesc& indices, size_
 
 Expected<Call> infer(const GatherInputs<Described>& inputs, const GatherAttributes& attributes) {
   const TensorDesc &input = inputs.input, &indices = inputs.indices;
-  const auto axis = axis_in(attributes.axis, input.shape);
+  const auto axis = dimension_of("axis is", attributes.axis, "input", input.shape);
   if (!axis) return axis.error();
   const Strides strides = row_major_strides(input.shape), index_strides = row_major_strides(indices.shape);
   std::vector<Side> sides;
@@ -66,7 +60,7 @@ Expected<Call> infer(const GatherInputs<Described>& inputs, const GatherAttribut
 Expected<Call> infer(const GatherElementsInputs<Described>& inputs, const GatherElementsAttributes& attributes) {
   const TensorDesc &from = inputs.input, &places = inputs.indices;
   const Shape &input = from.shape, &indices = places.shape;
-  const auto axis = axis_in(attributes.axis, input);
+  const auto axis = dimension_of("axis is", attributes.axis, "input", input);
   if (!axis) return axis.error();
   bool fits = input.size() == indices.size();
   for (size_t d = 0; fits && d < input.size(); ++d) fits = d == *axis || indices[d] <= input[d];

@@ -13,7 +13,7 @@
 #include "q8ta_quantize.h"
 #include "q8ta_quantize_linear.h"
 #include "runtime/engine/calls/placement.h"
-#include "runtime/engine/operators/packed_fields.h"
+#include "runtime/engine/operators/packed_walk.h"
 #include "runtime/engine/operators/per_tensor.h"
 #include "runtime/engine/tensor/packed_layout.h"
 #include "vocabulary/integer.h"

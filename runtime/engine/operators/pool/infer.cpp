@@ -179,18 +179,19 @@ pool2d::Problem real_fields_of(const Pool& pool) {
   };
 }
 
-// Which taps of a mean count, in the padded input.
-struct Counted {
+// The fields of a mean, which both operators have: the taps that count, in the padded input, and the divisor.
+template <typename Fields, typename Attributes>
+void set_mean(Fields& fields, const Pool& pool, const Attributes& attributes) {
   PerAxis begin{}, end{};
-};
-Counted counted_in(const Pool& pool, bool counts_padding) {
-  Counted counted;
   for (const size_t axis : kAxes) {
     const int64_t before = pool.window.before[axis], after = pool.window.after[axis];
-    counted.begin[axis] = counts_padding ? 0 : before;
-    counted.end[axis] = before + as_image(pool.input.shape)[3 - axis] + (counts_padding ? after : 0);
+    begin[axis] = attributes.count_include_pad ? 0 : before;
+    end[axis] = before + as_image(pool.input.shape)[3 - axis] + (attributes.count_include_pad ? after : 0);
   }
-  return counted;
+  fields.is_mean = 1;
+  fields.counted_begin = in_words(begin);
+  fields.counted_end = in_words(end);
+  if (attributes.divisor_override) fields.reciprocal = 1.0f / static_cast<float>(*attributes.divisor_override);
 }
 
 // The greatest mean must be finite. In the order of the kernels, so that no order of theirs is greater.
@@ -219,19 +220,14 @@ Expected<Call> infer(const Q8taAvgPool2dInputs<Described>& inputs, const Q8taAvg
   const PerTensor from = of_input(attributes), to = of_output(attributes);
   q8ta_pool2d::Problem fields = fields_of(*pool);
   fields.blank = padding_word(to.zero_point);
-  fields.is_mean = 1;
   fields.input_scale = from.scale;
   fields.input_zero_point = from.zero_point;
   fields.inverse_scale = 1.0f / to.scale;
   fields.output_zero_point = to.zero_point;
   if (attributes.divisor_override) {
-    const int64_t divisor = *attributes.divisor_override;
-    if (Done finite = check_divisor(*pool, divisor, from.scale); !finite) return finite.error();
-    fields.reciprocal = 1.0f / static_cast<float>(divisor);
+    if (Done finite = check_divisor(*pool, *attributes.divisor_override, from.scale); !finite) return finite.error();
   }
-  const Counted counted = counted_in(*pool, attributes.count_include_pad);
-  fields.counted_begin = in_words(counted.begin);
-  fields.counted_end = in_words(counted.end);
+  set_mean(fields, *pool, attributes);
   return make_call(fields, {.input = pool->input, .output = pool->output});
 }
 
@@ -245,11 +241,7 @@ Expected<Call> infer(const AvgPool2dInputs<Described>& inputs, const AvgPool2dAt
   const auto pool = read_pool(inputs.input, attributes, Representation{});
   if (!pool) return pool.error();
   pool2d::Problem fields = real_fields_of(*pool);
-  const Counted counted = counted_in(*pool, attributes.count_include_pad);
-  fields.is_mean = 1;
-  fields.counted_begin = in_words(counted.begin);
-  fields.counted_end = in_words(counted.end);
-  if (attributes.divisor_override) fields.reciprocal = 1.0f / static_cast<float>(*attributes.divisor_override);
+  set_mean(fields, *pool, attributes);
   return make_call(fields, {.input = pool->input, .output = pool->output});
 }
 

@@ -10,6 +10,7 @@
 #include "operators.h"
 #include "reduce.h"
 #include "runtime/engine/calls/placement.h"
+#include "runtime/engine/operators/axis.h"
 #include "runtime/engine/operators/dividers.h"
 #include "runtime/engine/operators/merge_dimensions.h"
 #include "sample.h"
@@ -35,12 +36,10 @@ std::vector<Side> merged(std::vector<Side> sides) {
 Expected<std::vector<bool>> reduced_dimensions(const std::vector<int64_t>& axes, const Shape& shape) {
   std::vector<bool> is_reduced(shape.size(), false);
   for (const int64_t axis : axes) {
-    const int64_t d = axis < 0 ? axis + std::ssize(shape) : axis;
-    if (d < 0 || d >= std::ssize(shape))
-      return refused(
-          fmt::format("axes has {}, and input of shape {} has {} dimensions", axis, to_text(shape), shape.size()));
-    if (is_reduced[static_cast<size_t>(d)]) return refused(fmt::format("axes names dimension {} twice", d));
-    is_reduced[static_cast<size_t>(d)] = true;
+    const auto d = dimension_of("axes has", axis, "input", shape);
+    if (!d) return d.error();
+    if (is_reduced[*d]) return refused(fmt::format("axes names dimension {} twice", *d));
+    is_reduced[*d] = true;
   }
   return is_reduced;
 }

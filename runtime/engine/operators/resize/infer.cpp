@@ -12,7 +12,7 @@
 #include "resize2d.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/divider.h"
-#include "runtime/engine/operators/packed_fields.h"
+#include "runtime/engine/operators/packed_walk.h"
 #include "runtime/engine/operators/same_as.h"
 #include "runtime/engine/operators/window.h"
 #include "vocabulary/integer.h"

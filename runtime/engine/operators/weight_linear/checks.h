@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Checks that operators with scaled weights have in common, after their signatures' checks. Errors have the given and
-// the possible values.
+// What operators with scaled weights have in common: checks after those of their signatures, whose errors have the given
+// and the possible values; and calls that read sums of the weights.
 #pragma once
 
 #include "runtime/engine/calls/call.h"
+#include "runtime/engine/tensor/weight_form.h"
 
 namespace qgen {
 
@@ -25,6 +26,16 @@ Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weigh
                                  const std::optional<int64_t>& group_size);
 // The weight in the form that kernels of its kind read.
 Expected<TensorDesc> checked_form(const WeightKind& kind, const TensorDesc& weight);
+
+// A call that also reads sums of the weight's rows, of `run` neighbours each.
+template <typename Fields>
+Call call_with_sums(const Fields& fields, const auto& inputs, int64_t run, const TensorDesc& output) {
+  Call call =
+      make_call(fields, inputs,
+                {.weight_sums = TensorDesc{DType::i32, run_sums_shape(inputs.weight->shape, run)}, .output = output});
+  call.row_sum_run = run;
+  return call;
+}
 
 // An operator's inputs, with the weight as kernels read it.
 template <typename Inputs>

@@ -117,12 +117,8 @@ Expected<Call> dynamic(const WeightKind& kind, const Inputs& inputs, const Attri
       .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
       .qparams = qparams_fields(attributes.activation_mapping, *range, least_scale(inputs.input->dtype)),
   };
-  Call call =
-      make_call(fields, with_weight(inputs, known->form),
-                {.weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
-                 .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
-  call.row_sum_run = run;
-  return call;
+  return call_with_sums(fields, with_weight(inputs, known->form), run,
+                        TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])});
 }
 
 }  // namespace
