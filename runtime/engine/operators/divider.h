@@ -2,13 +2,18 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Division by a number that the host knows and the kernel does not. A GPU needs some twenty instructions to divide, and
-// three to multiply and shift. The kernel's half is templates/lib/quotient.glsl, which also shows that it is exact.
+// three to multiply and shift. The kernel's half is templates/lib/quotient.glsl, which also shows that it is exact. Most
+// kernels divide by dimensions, to split an index into coordinates.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <vector>
+
+#include "runtime/engine/tensor/tensor.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 
@@ -44,6 +49,26 @@ constexpr std::array<uint32_t, M + N> joined(const std::array<uint32_t, M>& firs
   std::array<uint32_t, M + N> all{};
   std::copy(second.begin(), second.end(), std::copy(first.begin(), first.end(), all.begin()));
   return all;
+}
+
+// ---- of dimensions, innermost first ---------------------------------------------------------------------------------
+
+// Of each dimension divisor, multiplier and shift.
+template <typename Dimension>
+std::array<uint32_t, 3 * kMaxRank> dividers_of(const std::vector<Dimension>& dimensions) {
+  std::array<uint32_t, 3 * kMaxRank> all{};
+  auto next = all.begin();
+  for (const Dimension& dimension : dimensions) {
+    next = std::ranges::copy(divider_words(dimension.side), next).out;
+  }
+  return all;
+}
+
+template <typename Dimension>
+std::array<uint32_t, kMaxRank> numbers_of(const std::vector<Dimension>& dimensions, int64_t Dimension::*number) {
+  std::array<uint32_t, kMaxRank> numbers{};
+  for (size_t d = 0; d < dimensions.size(); ++d) numbers[d] = u32(dimensions[d].*number);
+  return numbers;
 }
 
 }  // namespace qgen

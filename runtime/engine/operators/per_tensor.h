@@ -22,12 +22,8 @@ struct PerTensor {
 inline PerTensor per_tensor(double scale, int64_t zero_point) {
   return {static_cast<float>(scale), static_cast<int32_t>(zero_point)};
 }
-template <typename Attributes>
-PerTensor of_input(const Attributes& attributes) {
-  return per_tensor(attributes.input_scale, attributes.input_zero_point);
-}
-template <typename Attributes>
-PerTensor of_output(const Attributes& attributes) {
+PerTensor of_input(const auto& attributes) { return per_tensor(attributes.input_scale, attributes.input_zero_point); }
+PerTensor of_output(const auto& attributes) {
   return per_tensor(attributes.output_scale, attributes.output_zero_point);
 }
 

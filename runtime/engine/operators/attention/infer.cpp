@@ -92,8 +92,7 @@ Expected<Call> infer(const RotaryEmbeddingInputs<Described>& inputs, const Rotar
 namespace {
 
 // Of heads [B, S, X, D] and the caches: how many are queries, if the keys and values can be found.
-template <typename Inputs>
-Expected<int64_t> query_heads(const Inputs& inputs) {
+Expected<int64_t> query_heads(const auto& inputs) {
   const TensorDesc &query = inputs.query, &key_cache = inputs.key_cache;
   const int64_t heads = query.shape[2], key_heads = key_cache.shape[1];
   if (inputs.key.has_value() != inputs.value.has_value())
@@ -106,8 +105,7 @@ Expected<int64_t> query_heads(const Inputs& inputs) {
                  "without key and value, query has the heads of queries, keys and values");
 }
 
-template <typename Inputs>
-Done check_dtypes(const Inputs& inputs) {
+Done check_dtypes(const auto& inputs) {
   const TensorDesc& query = inputs.query;
   if constexpr (!requires { inputs.scale_cache; }) {  // not of int8
     if (Done same =
@@ -120,8 +118,7 @@ Done check_dtypes(const Inputs& inputs) {
 }
 
 // How many heads are queries.
-template <typename Inputs>
-Expected<int64_t> checked(const Inputs& inputs, const CacheRows& cache) {
+Expected<int64_t> checked(const auto& inputs, const CacheRows& cache) {
   if (Done same = check_dtypes(inputs); !same) return same.error();
   auto heads = query_heads(inputs);
   if (!heads) return heads.error();
@@ -131,8 +128,7 @@ Expected<int64_t> checked(const Inputs& inputs, const CacheRows& cache) {
 }
 
 // If nothing is rotated or written, a side may be past 32 bits.
-template <typename Inputs>
-fields::RotaryCache sizes_of(const Inputs& inputs, int64_t heads, const CacheRows& cache, bool is_empty) {
+fields::RotaryCache sizes_of(const auto& inputs, int64_t heads, const CacheRows& cache, bool is_empty) {
   const Shape &query = inputs.query->shape, &key_cache = inputs.key_cache->shape, &cos = inputs.cos->shape;
   return {
       .batches = u32(query[0]),
@@ -153,9 +149,7 @@ TensorDesc rotated_by(const TensorDesc& query, int64_t heads) {
 }
 
 // What rotary_cache_write and rotary_cache_write_paged share.
-template <typename Inputs, typename Attributes>
-fields::RotaryPairs pairs_of(const Inputs& inputs, const Attributes& attributes, int64_t heads,
-                             const CacheRows& cache) {
+fields::RotaryPairs pairs_of(const auto& inputs, const auto& attributes, int64_t heads, const CacheRows& cache) {
   const int64_t batches = inputs.query->shape[0], rows = inputs.query->shape[1], width = inputs.query->shape[3];
   const int64_t half_width = (width + 1) / 2;
   const int64_t visited = inputs.key_cache->shape[1] * (attributes.only_new ? batches * rows : cache.stored);
@@ -185,9 +179,7 @@ Call pairs_call(const Fields& fields, const auto& inputs, int64_t heads) {
 }
 
 // What the operators of int8 caches share.
-template <typename Inputs, typename Attributes>
-fields::RotaryLines lines_of(const Inputs& inputs, const Attributes& attributes, int64_t heads,
-                             const CacheRows& cache) {
+fields::RotaryLines lines_of(const auto& inputs, const auto& attributes, int64_t heads, const CacheRows& cache) {
   const int64_t batches = inputs.query->shape[0], rows = inputs.query->shape[1];
   const bool has_queries = element_count(rotated_by(inputs.query, heads).shape) > 0;
   return {
@@ -299,8 +291,7 @@ struct LayerAndOutput {
 };
 
 // Of attention, whatever the dtype of its keys and values. `keys_in_blocks`: of a batch, if they are in blocks.
-template <typename Inputs, typename Attributes>
-Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attributes,
+Expected<LayerAndOutput> layer_of(const auto& inputs, const auto& attributes,
                                   std::optional<int64_t> keys_in_blocks = std::nullopt) {
   const TensorDesc &query = inputs.query, &key = inputs.key, &value = inputs.value;
   if (Done same = check_same_dtype("mask", inputs.mask, "query", query); !same) return same.error();
@@ -357,13 +348,11 @@ Expected<LayerAndOutput> layer_of(const Inputs& inputs, const Attributes& attrib
 }
 
 // The blocks of keys and values.
-template <typename Inputs, typename Attributes>
-Expected<CacheBlocks> key_blocks(const Inputs& inputs, const Attributes& attributes) {
+Expected<CacheBlocks> key_blocks(const auto& inputs, const auto& attributes) {
   return blocks_in(inputs.key, inputs.blocks, attributes.keys_heads_first ? 2 : 1);
 }
 
-template <typename Inputs>
-Done check_keys(const Inputs& inputs) {
+Done check_keys(const auto& inputs) {
   return check_same_dtypes({{"key", inputs.key}, {"value", inputs.value}}, "query", inputs.query);
 }
 

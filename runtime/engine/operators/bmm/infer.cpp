@@ -27,8 +27,7 @@ struct Product {
   FusedShape dimensions;
 };
 
-template <typename Inputs, typename Attributes>
-Expected<Product> product_of(const Inputs& inputs, const Attributes& attributes) {
+Expected<Product> product_of(const auto& inputs, const auto& attributes) {
   const auto shape = product_shape(inputs.input->shape, inputs.other->shape);
   if (!shape) return shape.error();
   const auto checked = checked_operands(inputs, attributes, other_of(inputs), *shape);
@@ -91,8 +90,7 @@ fused_bmm::Problem problem_of(const Product& product) {
   };
 }
 
-template <typename Inputs, typename Attributes>
-Expected<Call> product_call(const Inputs& inputs, const Attributes& attributes) {
+Expected<Call> product_call(const auto& inputs, const auto& attributes) {
   const auto product = product_of(inputs, attributes);
   if (!product) return product.error();
   return make_call(problem_of(*product), inputs, {.output = product->checked.output});

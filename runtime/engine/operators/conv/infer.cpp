@@ -61,8 +61,7 @@ struct Convolution {
   Window window;
 };
 
-template <typename Attributes>
-Expected<Convolution> convolution_of(const TensorDesc& input, const TensorDesc& weight, const Attributes& attributes) {
+Expected<Convolution> convolution_of(const TensorDesc& input, const TensorDesc& weight, const auto& attributes) {
   if (Done ranks = check_ranks(input, weight); !ranks) return ranks.error();
   if (Done lies = check_lies_as_image("input", input); !lies) return lies.error();
   const auto channels = channels_of(input, weight, attributes.groups);
@@ -80,9 +79,7 @@ Integer taps_of(const Convolution& conv) { return Integer(conv.window.taps[0]) *
 Integer depth_of(const Convolution& conv) { return Integer(conv.channels.of_a_group) * taps_of(conv); }
 
 // Of integers, whose sums are exact.
-template <typename Attributes>
-Expected<Convolution> exact_convolution_of(const TensorDesc& input, const TensorDesc& weight,
-                                           const Attributes& attributes) {
+Expected<Convolution> exact_convolution_of(const TensorDesc& input, const TensorDesc& weight, const auto& attributes) {
   auto conv = convolution_of(input, weight, attributes);
   if (!conv) return conv.error();
   if (Done exact = check_depth(depth_of(*conv).value); !exact) return exact.error();
@@ -226,10 +223,9 @@ ConvFields conv_fields(const Convolution& conv, const TensorDesc& input, const T
                     .line_dilation = u32(window.dilation[kAlongWidth])}};
 }
 
-template <typename Fields, typename Inputs, typename Attributes>
-Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& attributes,
-                       const Convolution& conv, const TensorDesc& output, const Phases& phases, const Walked& walked,
-                       const Rows& rows = {}) {
+template <typename Fields>
+Expected<Call> call_of(const auto& inputs, const TensorDesc& weight, const auto& attributes, const Convolution& conv,
+                       const TensorDesc& output, const Phases& phases, const Walked& walked, const Rows& rows = {}) {
   const TensorDesc& input = inputs.input;
   const auto epilogue = epilogue_fields(inputs, attributes, output);
   if (!epilogue) return epilogue.error();

@@ -41,9 +41,8 @@ std::array<uint32_t, 64> words_of(const ByteTable& table) {
 
 // ---- of one element -------------------------------------------------------------------------------------------------
 
-template <typename Inputs, typename Attributes, typename Representations>
-Expected<Call> by_table(const ByteTable& table, const Inputs& inputs, const Attributes& attributes,
-                        const Representations& representations) {
+Expected<Call> by_table(const ByteTable& table, const auto& inputs, const auto& attributes,
+                        const auto& representations) {
   const TensorDesc& input = inputs.input;
   const TensorDesc output = bytes_at(representations.output, input.shape);
   if (Done size = check_size("output", output); !size) return size.error();
@@ -61,9 +60,8 @@ Expected<Call> by_table(const ByteTable& table, const Inputs& inputs, const Attr
   return make_call(fields, inputs, {.output = output});
 }
 
-template <typename Function, typename Inputs, typename Attributes, typename Representations>
-Expected<Call> unary(Function function, const Inputs& inputs, const Attributes& attributes,
-                     const Representations& representations) {
+template <typename Function>
+Expected<Call> unary(Function function, const auto& inputs, const auto& attributes, const auto& representations) {
   return by_table(byte_table(function, of_input(attributes), of_output(attributes)), inputs, attributes,
                   representations);
 }
@@ -78,8 +76,7 @@ struct Binary {
   Activation activation = Activation::none;
 };
 
-template <typename Attributes>
-Binary binary_of(const Attributes& attributes) {
+Binary binary_of(const auto& attributes) {
   return {.input = of_input(attributes),
           .other = per_tensor(attributes.other_scale, attributes.other_zero_point),
           .output = of_output(attributes),
@@ -132,8 +129,7 @@ PerPart per_part(const Broadcast& whole, Get get) {
   return words;
 }
 
-template <typename Inputs, typename Representations>
-Expected<Call> binary(const Binary& op, const Inputs& inputs, const Representations& representations) {
+Expected<Call> binary(const Binary& op, const auto& inputs, const auto& representations) {
   const TensorDesc &input = inputs.input, &other = inputs.other;
   const auto whole = broadcast(input.shape, other.shape);
   if (!whole) return whole.error();

@@ -49,16 +49,9 @@ Expected<CheckedOperands> checked_operands(const FusedOperand& input, const std:
                                            std::optional<int64_t> quant_max);
 
 // Of an operator's own structs.
-template <typename Inputs>
-FusedOperand input_of(const Inputs& inputs) {
-  return {inputs.input, inputs.input_scale, inputs.input_zero_point};
-}
-template <typename Inputs>
-FusedOperand other_of(const Inputs& inputs) {
-  return {inputs.other, inputs.other_scale, inputs.other_zero_point};
-}
-template <typename Inputs, typename Attributes>
-Expected<CheckedOperands> checked_operands(const Inputs& inputs, const Attributes& attributes,
+FusedOperand input_of(const auto& inputs) { return {inputs.input, inputs.input_scale, inputs.input_zero_point}; }
+FusedOperand other_of(const auto& inputs) { return {inputs.other, inputs.other_scale, inputs.other_zero_point}; }
+Expected<CheckedOperands> checked_operands(const auto& inputs, const auto& attributes,
                                            const std::optional<FusedOperand>& other, const Shape& shape) {
   return checked_operands(input_of(inputs), other, shape, inputs.output_scale, inputs.output_zero_point,
                           attributes.output_dtype, attributes.quant_min, attributes.quant_max);

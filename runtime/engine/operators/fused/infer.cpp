@@ -37,8 +37,7 @@ Fields blocks_fields(const FusedShape& dimensions, size_t operand) {
           of_operand<kMaxRank>(dimensions, operand, &FusedSide::parameter_stride)};
 }
 
-template <typename Inputs, typename Attributes>
-Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attributes& attributes,
+Expected<Call> unary(FusedOperation operation, const auto& inputs, const auto& attributes,
                      const ClipBounds& bounds = {}) {
   const Shape& shape = inputs.input->shape;
   const auto given = checked_operands(inputs, attributes, std::nullopt, shape);
@@ -59,8 +58,7 @@ Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attri
   return make_call(fields, inputs, {.output = given->output});
 }
 
-template <typename Inputs, typename Attributes>
-Expected<Call> binary(FusedOperation operation, const Inputs& inputs, const Attributes& attributes, double alpha) {
+Expected<Call> binary(FusedOperation operation, const auto& inputs, const auto& attributes, double alpha) {
   const auto shape = common_shape(inputs.input->shape, inputs.other->shape);
   if (!shape) return shape.error();
   const auto given = checked_operands(inputs, attributes, other_of(inputs), *shape);

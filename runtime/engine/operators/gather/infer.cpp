@@ -11,7 +11,7 @@
 #include "operators.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/axis.h"
-#include "runtime/engine/operators/dividers.h"
+#include "runtime/engine/operators/divider.h"
 #include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {

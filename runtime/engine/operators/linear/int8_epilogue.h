@@ -38,8 +38,7 @@ struct EpilogueArguments {
 // its scale; a table or a residual whose shape or layout does not fit the output.
 Expected<generated::fields::Int8Epilogue> epilogue_fields(const EpilogueArguments& given, const TensorDesc& output);
 
-template <typename Inputs, typename Attributes>
-Expected<generated::fields::Int8Epilogue> epilogue_fields(const Inputs& inputs, const Attributes& attributes,
+Expected<generated::fields::Int8Epilogue> epilogue_fields(const auto& inputs, const auto& attributes,
                                                           const TensorDesc& output) {
   return epilogue_fields(EpilogueArguments{.input_scale = attributes.input_scale,
                                            .input_zero_point = attributes.input_zero_point,

@@ -19,15 +19,13 @@
 namespace qgen::generated::operators {
 namespace {
 
-template <typename Inputs>
-Done check_dtypes(const Inputs& inputs) {
+Done check_dtypes(const auto& inputs) {
   return check_same_dtypes({{"value_cache", inputs.value_cache}, {"key", inputs.key}, {"value", inputs.value}},
                            "key_cache", inputs.key_cache);
 }
 
 // What cache_write and cache_write_paged share.
-template <typename Inputs, typename Attributes>
-fields::CacheElements elements_of(const Inputs& inputs, const Attributes& attributes, const CacheRows& cache) {
+fields::CacheElements elements_of(const auto& inputs, const auto& attributes, const CacheRows& cache) {
   const int64_t batches = inputs.key->shape[0], rows = inputs.key->shape[1], heads = inputs.key->shape[2];
   const int64_t width = inputs.key->shape[3], value_width = inputs.value->shape[3];
   const int64_t lines = heads * (attributes.only_new ? batches * rows : cache.stored);
@@ -55,8 +53,7 @@ Call elements_call(const Fields& fields, const auto& inputs) {
 }
 
 // What the operators of int8 caches share.
-template <typename Inputs, typename Attributes>
-fields::CacheLines lines_of(const Inputs& inputs, const Attributes& attributes, const CacheRows& cache) {
+fields::CacheLines lines_of(const auto& inputs, const auto& attributes, const CacheRows& cache) {
   const int64_t batches = inputs.key->shape[0], rows = inputs.key->shape[1], heads = inputs.key->shape[2];
   const int64_t lines = heads * (attributes.only_new ? batches * rows : cache.stored);
   const bool is_empty = lines == 0;  // a side may be past 32 bits

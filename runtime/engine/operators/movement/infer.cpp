@@ -15,7 +15,7 @@
 #include "operators.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/broadcast.h"
-#include "runtime/engine/operators/dividers.h"
+#include "runtime/engine/operators/divider.h"
 #include "strided_copy.h"
 #include "vocabulary/integer.h"
 

@@ -11,7 +11,7 @@
 #include "pointwise.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/broadcast.h"
-#include "runtime/engine/operators/dividers.h"
+#include "runtime/engine/operators/divider.h"
 #include "runtime/engine/operators/merge_dimensions.h"
 #include "runtime/engine/operators/pointwise/chain.h"
 #include "silu_mul.h"

@@ -64,8 +64,7 @@ Done check_places(const Window& window, const Shape& image, const PerAxis& place
   return std::monostate{};
 }
 
-template <typename Attributes>
-Expected<Window> read_window(const Shape& input, const Attributes& attributes, const List& dilation) {
+Expected<Window> read_window(const Shape& input, const auto& attributes, const List& dilation) {
   const List kernel =
       attributes.kernel_size ? attributes.kernel_size : List(std::in_place, input.begin() + 2, input.end());
   const List stride = attributes.stride ? attributes.stride : kernel;
@@ -79,8 +78,7 @@ Expected<Window> read_window(const Shape& input, const Attributes& attributes, c
                              window->taps[kAlongWidth], kMostTaps));
 }
 
-template <typename Attributes>
-Expected<Pool> read_pool(const TensorDesc& input, const Attributes& attributes, const Representation& representation,
+Expected<Pool> read_pool(const TensorDesc& input, const auto& attributes, const Representation& representation,
                          const List& dilation = {}) {
   const Shape image = as_image(input.shape);
   if (image[2] == 0 || image[3] == 0)
@@ -180,8 +178,8 @@ pool2d::Problem real_fields_of(const Pool& pool) {
 }
 
 // The fields of a mean, which both operators have: the taps that count, in the padded input, and the divisor.
-template <typename Fields, typename Attributes>
-void set_mean(Fields& fields, const Pool& pool, const Attributes& attributes) {
+template <typename Fields>
+void set_mean(Fields& fields, const Pool& pool, const auto& attributes) {
   PerAxis begin{}, end{};
   for (const size_t axis : kAxes) {
     const int64_t before = pool.window.before[axis], after = pool.window.after[axis];

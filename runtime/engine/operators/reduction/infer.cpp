@@ -11,7 +11,7 @@
 #include "reduce.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/axis.h"
-#include "runtime/engine/operators/dividers.h"
+#include "runtime/engine/operators/divider.h"
 #include "runtime/engine/operators/merge_dimensions.h"
 #include "sample.h"
 #include "vocabulary/integer.h"

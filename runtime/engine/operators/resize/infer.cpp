@@ -53,9 +53,8 @@ struct Resize {
   std::array<Source, 2> sources;  // by Axis
 };
 
-template <typename Attributes>
-Expected<Resize> read_resize(const TensorDesc& input, const Attributes& attributes,
-                             const Representation& representation, bool is_nearest) {
+Expected<Resize> read_resize(const TensorDesc& input, const auto& attributes, const Representation& representation,
+                             bool is_nearest) {
   const std::vector<int64_t>& sizes = attributes.sizes;
   if (sizes.size() != 2)
     return refused(fmt::format("sizes has {} numbers, and needs two: [height, width]", sizes.size()));

@@ -48,8 +48,8 @@ Expected<ScaledWeight> scaled_weight(const WeightKind& kind, uint32_t rows, cons
 
 // ---- weights alone are integers -------------------------------------------------------------------------------------
 
-template <typename Problem, typename Inputs>
-Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::optional<int64_t> group_size,
+template <typename Problem>
+Expected<Call> weight_only(const WeightKind& kind, const auto& inputs, std::optional<int64_t> group_size,
                            Activation activation) {
   const TensorDesc& weight = inputs.weight;
   const auto known = scaled_weight(kind, rows_of(inputs.input->shape), weight, inputs.weight_scales, group_size);
@@ -67,8 +67,8 @@ Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::op
 // ---- the input is a normalized sum ----------------------------------------------------------------------------------
 
 // `columns`: of the output.
-template <typename Problem, typename Inputs, typename Attributes>
-Expected<Call> normalized(const Inputs& inputs, const Attributes& attributes, int64_t columns) {
+template <typename Problem>
+Expected<Call> normalized(const auto& inputs, const auto& attributes, int64_t columns) {
   const TensorDesc &hidden = inputs.hidden, &weight = inputs.weight;
   if (Done same = check_same_shape("skip", inputs.skip, "hidden", hidden); !same) return same.error();
   const auto known =
@@ -99,8 +99,8 @@ int64_t run_of(int64_t k, int64_t groups) {
   return groups == 1 ? std::min(k, kLongestRun) : k / groups;
 }
 
-template <typename Problem, typename Inputs, typename Attributes>
-Expected<Call> dynamic(const WeightKind& kind, const Inputs& inputs, const Attributes& attributes,
+template <typename Problem>
+Expected<Call> dynamic(const WeightKind& kind, const auto& inputs, const auto& attributes,
                        std::optional<int64_t> group_size) {
   const TensorDesc& weight = inputs.weight;
   const auto known = scaled_weight(kind, rows_of(inputs.input->shape), weight, inputs.weight_scales, group_size);
