@@ -32,6 +32,7 @@ struct Broadcast {
 Expected<Shape> common_shape(const Shape& a, const Shape& b);
 Expected<Broadcast> broadcast(const Shape& a, const Shape& b);
 // Of matrices [..., M, K] times [..., K, N], whose batches are broadcast.
+inline constexpr size_t kBatchRank = kMaxRank - 2;
 Expected<Shape> product_shape(const Shape& a, const Shape& b);
 
 }  // namespace qgen

@@ -17,7 +17,6 @@
 #include "runtime/engine/operators/affine/shape.h"
 #include "runtime/engine/operators/divider.h"
 #include "runtime/engine/operators/flush_subnormal.h"
-#include "runtime/engine/operators/mapping.h"
 #include "runtime/engine/operators/quant_range.h"
 #include "vocabulary/integer.h"
 #include "vocabulary/layouts.h"

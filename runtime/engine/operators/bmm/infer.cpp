@@ -13,8 +13,6 @@
 namespace qgen::generated::operators {
 namespace {
 
-constexpr size_t kBatchRank = kMaxRank - 2;
-
 bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
 uint32_t flip_of(DType dtype) { return dtype == DType::u8 ? 0x80 : 0; }
 

@@ -21,7 +21,7 @@
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/divider.h"
 #include "runtime/engine/operators/linear/int8_epilogue.h"
-#include "runtime/engine/operators/mapping.h"
+#include "runtime/engine/operators/quant_range.h"
 #include "runtime/engine/operators/same_as.h"
 #include "runtime/engine/operators/weight_linear/checks.h"
 #include "runtime/engine/operators/window.h"
@@ -119,17 +119,6 @@ int64_t row_pixels(const TensorDesc& output) {
   return output.layout == Layout::strided ? width : (width + block - 1) / block * block;
 }
 
-// How many phases there are; pixels of an image of the output, and taps, of the largest.
-struct Phases {
-  int64_t count = 1;
-  int64_t pixels;
-  int64_t taps;
-};
-Phases one_phase(const Forward& forward) {
-  return {.pixels = (Integer(as_image(forward.output.shape)[2]) * row_pixels(forward.output)).value,
-          .taps = taps_of(forward.conv).value};
-}
-
 Integer image_pixels_of(const TensorDesc& output) {
   const Shape image = as_image(output.shape);
   return Integer(image[2]) * image[3];
@@ -168,16 +157,23 @@ Rows packed_rows(const Convolution& conv, const TensorDesc& input, const TensorD
           are_input && conv.channels.input % 16 == 0};
 }
 
-// How a kernel goes through the taps of a phase along an axis.
+// How a kernel goes through the output, phase by phase, and through the taps of each. A convolution that is not
+// transposed has one phase.
 struct Walked {
-  bool is_by_phase = false;  // which reads sums of each tap
+  int64_t phases = 1;
+  int64_t pixels;             // of an image of the output, in the largest phase
+  int64_t taps;               // of the largest phase
+  bool has_tap_sums = false;  // the epilogue reads sums of each tap
   std::array<uint32_t, 2> step{1, 1};
   std::array<int32_t, 2> reach{};
 };
 
-Walked walked_tap_by_tap(const Convolution& conv) {
+Walked tap_by_tap(const Convolution& conv, const TensorDesc& output, bool has_tap_sums = false) {
   const PerAxis& dilation = conv.window.dilation;
-  return {.reach = {static_cast<int32_t>(dilation[0]), static_cast<int32_t>(dilation[1])}};
+  return {.pixels = (Integer(as_image(output.shape)[2]) * row_pixels(output)).value,
+          .taps = taps_of(conv).value,
+          .has_tap_sums = has_tap_sums,
+          .reach = {static_cast<int32_t>(dilation[0]), static_cast<int32_t>(dilation[1])}};
 }
 
 // The fields of fragments in specs/conv/lib, and of the window.
@@ -188,35 +184,34 @@ struct ConvFields {
   fields::ConvLines lines;
 };
 
-fields::ConvSizes sizes_fields(const Convolution& conv, const TensorDesc& output, const Phases& phases,
-                               const Walked& walked) {
+fields::ConvSizes sizes_fields(const Convolution& conv, const TensorDesc& output, const Walked& walked) {
   const Shape image = as_image(output.shape);
   const auto& [input_channels, of_a_group, outputs, groups] = conv.channels;
-  return {.m = u32((Integer(image[0]) * phases.pixels).value),
+  return {.m = u32((Integer(image[0]) * walked.pixels).value),
           .n = u32(outputs / groups),
           .k = u32(depth_of(conv).value),
-          .products = u32((Integer(groups) * phases.count).value),
+          .products = u32((Integer(groups) * walked.phases).value),
           .pixels = u32((Integer(image[0]) * image[2] * row_pixels(output)).value),
           .row_pixels = u32(row_pixels(output)),
           .channels = u32(of_a_group),
           .all_channels = u32(input_channels),
           .outputs = u32(outputs),
-          .tap_sums = walked.is_by_phase ? u32(taps_of(conv).value) : 1};
+          .tap_sums = walked.has_tap_sums ? u32(taps_of(conv).value) : 1};
 }
 
-fields::ConvWalk walk_fields(const TensorDesc& output, const Phases& phases, const Walked& walked) {
+fields::ConvWalk walk_fields(const TensorDesc& output, const Walked& walked) {
   return {.tap_step = walked.step,
           .tap_reach = walked.reach,
-          .phase_taps = u32(phases.taps),
+          .phase_taps = u32(walked.taps),
           .pixel_quotients = quotients_of(row_pixels(output), as_image(output.shape)[2])};
 }
 
-ConvFields conv_fields(const Convolution& conv, const TensorDesc& input, const TensorDesc& output, const Phases& phases,
+ConvFields conv_fields(const Convolution& conv, const TensorDesc& input, const TensorDesc& output,
                        const Walked& walked) {
   const Window& window = conv.window;
-  return {.sizes = sizes_fields(conv, output, phases, walked),
+  return {.sizes = sizes_fields(conv, output, walked),
           .window = window_fields(window, input, output),
-          .walk = walk_fields(output, phases, walked),
+          .walk = walk_fields(output, walked),
           .lines = {.window_lines = u32(window.taps[kAlongHeight]),
                     .line_taps = u32(window.taps[kAlongWidth]),
                     .line_stride = u32(window.stride[kAlongWidth]),
@@ -225,12 +220,12 @@ ConvFields conv_fields(const Convolution& conv, const TensorDesc& input, const T
 
 template <typename Fields>
 Expected<Call> call_of(const auto& inputs, const TensorDesc& weight, const auto& attributes, const Convolution& conv,
-                       const TensorDesc& output, const Phases& phases, const Walked& walked, const Rows& rows = {}) {
+                       const TensorDesc& output, const Walked& walked, const Rows& rows = {}) {
   const TensorDesc& input = inputs.input;
   const auto epilogue = epilogue_fields(inputs, attributes, output);
   if (!epilogue) return epilogue.error();
-  const int64_t run = walked.is_by_phase ? conv.channels.of_a_group : depth_of(conv).value;
-  const ConvFields known = conv_fields(conv, input, output, phases, walked);
+  const int64_t run = walked.has_tap_sums ? conv.channels.of_a_group : depth_of(conv).value;
+  const ConvFields known = conv_fields(conv, input, output, walked);
   const Fields fields{
       .conv_sizes = known.sizes,
       .int8_epilogue = *epilogue,
@@ -295,26 +290,19 @@ Expected<PerAxis> transposed_sides(const Window& window, const Shape& input,
   return sides;
 }
 
-Walked walked_by_phase(const Window& window) {
-  Walked walked{.is_by_phase = true};
+Walked phase_by_phase(const Window& window, const TensorDesc& output) {
+  const PerAxis sides{row_pixels(output), as_image(output.shape)[2]};
+  const auto part = [](int64_t side, int64_t step) { return (side + step - 1) / step; };
+  Walked walked{.pixels = 1, .taps = 1, .has_tap_sums = true};
   for (const size_t axis : {kAlongWidth, kAlongHeight}) {
-    const int64_t common = std::gcd(window.stride[axis], window.dilation[axis]);
-    walked.step[axis] = u32(window.stride[axis] / common);
+    const int64_t stride = window.stride[axis], common = std::gcd(stride, window.dilation[axis]);
+    walked.step[axis] = u32(stride / common);
     walked.reach[axis] = static_cast<int32_t>(-window.dilation[axis] / common);
+    walked.phases = (Integer(walked.phases) * std::min(stride, sides[axis])).value;
+    walked.pixels = (Integer(walked.pixels) * part(sides[axis], stride)).value;
+    walked.taps = (Integer(walked.taps) * part(window.taps[axis], walked.step[axis])).value;
   }
   return walked;
-}
-
-Phases phases_of(const Window& window, const TensorDesc& output, const Walked& walked) {
-  const PerAxis sides{row_pixels(output), as_image(output.shape)[2]};
-  Phases phases{1, 1, 1};
-  for (const size_t axis : {kAlongWidth, kAlongHeight}) {
-    const auto part = [](int64_t side, int64_t step) { return (side + step - 1) / step; };
-    phases.count = (Integer(phases.count) * std::min(window.stride[axis], sides[axis])).value;
-    phases.pixels = (Integer(phases.pixels) * part(sides[axis], window.stride[axis])).value;
-    phases.taps = (Integer(phases.taps) * part(window.taps[axis], walked.step[axis])).value;
-  }
-  return phases;
 }
 
 }  // namespace
@@ -326,8 +314,8 @@ Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2d
       forward_of(exact_convolution_of(input, weight, attributes), input, DType::i8, *representations.output);
   if (!forward) return forward.error();
   const auto& [conv, output] = *forward;
-  return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, conv, output, one_phase(*forward),
-                                       walked_tap_by_tap(conv), packed_rows(conv, input, output));
+  return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, conv, output, tap_by_tap(conv, output),
+                                       packed_rows(conv, input, output));
 }
 
 Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
@@ -343,9 +331,8 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
   if (!sides) return sides.error();
   const auto output = output_of(DType::i8, input, *conv, *sides, *representations.output);
   if (!output) return output.error();
-  const Walked walked = walked_by_phase(conv->window);
   auto call = call_of<q8ta_conv2d_transposed::Problem>(inputs, *weight, attributes, *conv, *output,
-                                                       phases_of(conv->window, *output, walked), walked);
+                                                       phase_by_phase(conv->window, *output));
   if (call) call->turned_groups = attributes.groups;
   return call;
 }
@@ -361,7 +348,7 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
   const auto& [conv, output] = *forward;
   const TensorDesc quantized{DType::i8, as_image(input.shape), Storage::buffer, Layout::packed_4c};
   if (Done size = check_size("the quantized input", quantized); !size) return size.error();
-  const ConvFields known = conv_fields(conv, quantized, output, one_phase(*forward), walked_tap_by_tap(conv));
+  const ConvFields known = conv_fields(conv, quantized, output, tap_by_tap(conv, output));
   const conv2d_q8ta_q8csw::Problem fields{
       .conv_sizes = known.sizes,
       .window = known.window,
@@ -384,7 +371,7 @@ Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
   const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, attributes.output_dtype);
   if (!forward) return forward.error();
   const auto& [conv, output] = *forward;
-  const ConvFields known = conv_fields(conv, input, output, one_phase(*forward), walked_tap_by_tap(conv));
+  const ConvFields known = conv_fields(conv, input, output, tap_by_tap(conv, output));
   const q8ta_conv2d_dequantize::Problem fields{
       .conv_sizes = known.sizes,
       .window = known.window,
@@ -426,14 +413,8 @@ Done check_dynamic(const Dq8taConv2dInputs<Described>& inputs, const Convolution
       fmt::format("channel_sums is {}, and has one sum for each pixel", to_text(inputs.channel_sums->shape)));
 }
 
-// An epilogue that reads sums of each tap: fewer taps are inside at the image's edge.
-Walked walked_with_sums_of_taps(const Convolution& conv) {
-  Walked walked = walked_tap_by_tap(conv);
-  walked.is_by_phase = true;
-  return walked;
-}
-
-// The weight's neighbours in a sum, for such an epilogue.
+// The weight's neighbours in a sum, for an epilogue that reads sums of each tap: fewer taps are inside at the image's
+// edge.
 int64_t tap_run(const Convolution& conv) { return std::max<int64_t>(conv.channels.of_a_group, 1); }
 
 }  // namespace
@@ -445,7 +426,7 @@ Expected<Call> infer(const Dq8taConv2dInputs<Described>& inputs, const Dq8taConv
   if (!forward) return forward.error();
   const auto& [conv, output] = *forward;
   if (Done sound = check_dynamic(inputs, conv); !sound) return sound.error();
-  const ConvFields known = conv_fields(conv, input, output, one_phase(*forward), walked_with_sums_of_taps(conv));
+  const ConvFields known = conv_fields(conv, input, output, tap_by_tap(conv, output, true));
   const dq8ta_conv2d::Problem fields{
       .conv_sizes = known.sizes,
       .window = known.window,
@@ -505,8 +486,7 @@ Expected<Call> infer(const Conv2dDq8taQ8cswInputs<Described>& inputs, const Conv
   if (!forward) return forward.error();
   const auto& [conv, output] = *forward;
   if (Done sound = check_dynamic(inputs.weight_zero_points.has_value(), conv); !sound) return sound.error();
-  const ConvFields known =
-      conv_fields(conv, joined->quantized, output, one_phase(*forward), walked_with_sums_of_taps(conv));
+  const ConvFields known = conv_fields(conv, joined->quantized, output, tap_by_tap(conv, output, true));
   const conv2d_dq8ta_q8csw::Problem fields{
       .conv_sizes = known.sizes,
       .window = known.window,
@@ -551,7 +531,7 @@ Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8c
       .column_stride = u32(window.stride[kAlongHeight]),
       .column_dilation = u32(window.dilation[kAlongHeight]),
       .window = window_fields(window, input, output),
-      .conv_walk = walk_fields(output, one_phase(*forward), walked_tap_by_tap(*conv)),
+      .conv_walk = walk_fields(output, tap_by_tap(*conv, output)),
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };
@@ -630,16 +610,15 @@ Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv
   if (!sides) return sides.error();
   const auto output = output_of(input.dtype, input, *conv, *sides, {});
   if (!output) return output.error();
-  const Walked walked = walked_by_phase(window);
-  const Phases phases = phases_of(window, *output, walked);
+  const Walked walked = phase_by_phase(window, *output);
   const conv2d_transposed::Problem fields{
       .bmm_sizes = sizes_of_reals(*conv, *output),
       .conv_of_reals = weight_of_reals(*conv, true),
-      .products = u32((Integer(channels.groups) * phases.count).value),
-      .phase_rows = u32((Integer(output->shape[0]) * phases.pixels).value),
+      .products = u32((Integer(channels.groups) * walked.phases).value),
+      .phase_rows = u32((Integer(output->shape[0]) * walked.pixels).value),
       .row_pixels = u32(row_pixels(*output)),
       .window = window_fields(window, input, *output),
-      .conv_walk = walk_fields(*output, phases, walked),
+      .conv_walk = walk_fields(*output, walked),
       .epilogue = {.has_bias = inputs.bias ? 1u : 0u, .activation = attributes.activation},
   };
   return make_call(fields, inputs, {.output = *output});

@@ -17,8 +17,6 @@
 namespace qgen::generated::operators {
 namespace {
 
-constexpr size_t kBatchRank = kMaxRank - 2;
-
 Shape transposed(Shape shape) {
   std::swap(shape.back(), shape[shape.size() - 2]);
   return shape;

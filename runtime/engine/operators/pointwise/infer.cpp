@@ -166,15 +166,13 @@ std::array<uint32_t, 8> modes_of(const Operands& operands, const Shape& output) 
 }  // namespace
 
 Expected<Call> infer(const PointwiseInputs<Described>& inputs, const PointwiseAttributes& attributes) {
-  const TensorDesc& first = inputs.input_1;
-  const Operands operands{first,          inputs.input_2, inputs.input_3, inputs.input_4,
-                          inputs.input_5, inputs.input_6, inputs.mask};
+  const Operands operands{inputs.input_1.get(), inputs.input_2, inputs.input_3, inputs.input_4,
+                          inputs.input_5,       inputs.input_6, inputs.mask};
   if (Done sound = check_operands(operands); !sound) return sound.error();
   const DType dtype = operands[0]->dtype;
   const std::vector<int64_t> constants = attributes.constants.value_or(std::vector<int64_t>());
   const std::vector<int64_t>& steps = attributes.steps;
-  if (Done sound = CheckedChain(steps, constants, operands).check(dtype == DType::f32 || dtype == DType::f16); !sound)
-    return sound.error();
+  if (Done sound = CheckedChain(steps, constants, operands).check(is_real(dtype)); !sound) return sound.error();
   TensorDesc output{attributes.output_dtype.value_or(dtype), operands[0]->shape};
   for (size_t i = 1; i < kOperands; ++i) {
     if (!operands[i]) continue;
@@ -204,14 +202,7 @@ Expected<Call> infer(const PointwiseInputs<Described>& inputs, const PointwiseAt
       .steps = packed_steps(steps),
       .constants = packed_constants(constants),
   };
-  return make_call(fields, {.input_1 = operands[0],
-                            .input_2 = operands[1],
-                            .input_3 = operands[2],
-                            .input_4 = operands[3],
-                            .input_5 = operands[4],
-                            .input_6 = operands[5],
-                            .mask = operands[6],
-                            .output = output});
+  return make_call(fields, inputs, {.output = output});
 }
 
 Expected<Call> infer(const SiluMulInputs<Described>& inputs) {

@@ -16,7 +16,6 @@
 #include "operators.h"
 #include "rms_norm_gated_q4gsw.h"
 #include "rms_norm_linear_q4gsw.h"
-#include "runtime/engine/operators/mapping.h"
 #include "runtime/engine/operators/quant_range.h"
 #include "runtime/engine/operators/rows.h"
 #include "runtime/engine/operators/same_as.h"
