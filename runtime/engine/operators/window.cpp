@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "vocabulary/integer.h"
+#include "runtime/engine/operators/packed_walk.h"
 #include "vocabulary/layouts.h"
 
 namespace qgen {

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "runtime/engine/calls/call.h"
-#include "runtime/engine/operators/packed_walk.h"
 #include "runtime/engine/tensor/packed_layout.h"
 #include "window_fields.h"
 

@@ -5,7 +5,6 @@
 #include "layer_norm.h"
 #include "operators.h"
 #include "rms_norm.h"
-#include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/rows.h"
 #include "runtime/engine/operators/same_as.h"
 #include "skip_norm.h"

@@ -5,8 +5,6 @@
 // kernel finds the same pixels.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "operators.h"
 #include "q8ta_resize2d.h"
 #include "resize2d.h"
