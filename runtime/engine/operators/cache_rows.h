@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Caches of keys and values [B, N, C, D], which have room for C keys of each batch. Or in blocks [blocks, N, K, D], which
-// a table [B, G] finds: key k of a batch is key k % K of block table[batch, k / K].
+// Caches of keys and values [B, N, C, D], which have room for C keys of each batch. Or in blocks [blocks, N, K, D],
+// which a table [B, G] finds: key k of a batch is key k % K of block table[batch, k / K].
 #pragma once
 
 #include <fmt/format.h>
@@ -25,8 +25,8 @@ inline CacheRows rows_in(const TensorDesc& cache) { return {cache.shape[2], cach
 struct CacheBlocks : CacheRows {
   fields::BlockTable table;
 };
-// `side`: the dimension of `cache` that counts the keys of a block. Errors: it is no power of two, or a row of the table
-// has room for too many keys. Without blocks there is no room.
+// `side`: the dimension of `cache` that counts the keys of a block. Errors: it is no power of two, or a row of the
+// table has room for too many keys. Without blocks there is no room.
 inline Expected<CacheBlocks> blocks_in(const TensorDesc& cache, const TensorDesc& table, size_t side = 2) {
   const int64_t blocks = cache.shape[0], size = cache.shape[side], blocks_of_row = table.shape[1];
   if (!std::has_single_bit(static_cast<uint64_t>(size)))

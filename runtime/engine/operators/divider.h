@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Division by a number that the host knows and the kernel does not. A GPU needs some twenty instructions to divide, and
-// three to multiply and shift. The kernel's half is templates/lib/quotient.glsl, which also shows that it is exact. Most
-// kernels divide by dimensions, to split an index into coordinates.
+// three to multiply and shift. The kernel's half is templates/lib/quotient.glsl, which also shows that it is exact.
+// Most kernels divide by dimensions, to split an index into coordinates.
 #pragma once
 
 #include <algorithm>

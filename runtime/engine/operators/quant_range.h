@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The integer range that an operator's quant_min and quant_max define, and the problem fields of templates/lib/qparams.glsl
-// for it: the numbers of its formulas that depend on no data, each rounded once, as docs/affine.md defines.
+// The integer range that an operator's quant_min and quant_max define, and the problem fields of
+// templates/lib/qparams.glsl for it: the numbers of its formulas that depend on no data, each rounded once, as
+// docs/affine.md defines.
 #pragma once
 
 #include <limits>

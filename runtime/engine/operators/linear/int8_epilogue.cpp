@@ -58,8 +58,8 @@ Expected<generated::fields::Int8Epilogue> epilogue_fields(const EpilogueArgument
   if (has_residual) {
     if (Done fits = check_residual(*given.residual, output, given.output.scale); !fits) return fits.error();
   }
-  // The scales and zero points of docs/linear.md: for the rounded result r, for t after the table, for the residual, and
-  // for the stored output q. Without a table and a residual, r, t and q have the same scale and zero point.
+  // The scales and zero points of docs/linear.md: for the rounded result r, for t after the table, for the residual,
+  // and for the stored output q. Without a table and a residual, r, t and q have the same scale and zero point.
   const PerTensor result = has_residual ? per_tensor(*given.result_scale, given.result_zero_point) : given.output;
   const PerTensor rounded = has_table ? per_tensor(*given.table_input_scale, given.table_input_zero_point) : result;
   const PerTensor residual = has_residual ? per_tensor(*given.residual_scale, given.residual_zero_point) : PerTensor{};

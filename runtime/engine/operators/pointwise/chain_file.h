@@ -17,8 +17,8 @@ namespace qgen::chains {
 
 std::vector<std::byte> write_chains(std::span<const TypedChain> chains, std::span<const std::byte> blob);
 
-// The kernels of a file, which join `library`; null if `path` is empty. Errors: those of reading the file and of ChainKernels::create(); another
-// kind or version of file, a byte that is missing or another.
+// The kernels of a file, which join `library`; null if `path` is empty. Errors: those of reading the file and of
+// ChainKernels::create(); another kind or version of file, a byte that is missing or another.
 Expected<std::shared_ptr<const ChainKernels>> load_chains(const std::string& path, const LibraryInfo& library);
 Expected<std::shared_ptr<const ChainKernels>> read_chains(std::span<const std::byte> file, const LibraryInfo& library);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The table of `pointwise` with more kernels. Its functions ask those of the original table, which get the parameters of
-// the kernel that interprets chains of the same dtypes.
+// The table of `pointwise` with more kernels. Its functions ask those of the original table, which get the parameters
+// of the kernel that interprets chains of the same dtypes.
 #include "runtime/engine/operators/pointwise/chain_kernels.h"
 
 #include <fmt/format.h>

@@ -28,7 +28,8 @@ std::string kernel_id(const TypedChain& chain);
 class ChainKernels {
  public:
   // `library` must outlive it. `blob` has the module of each chain, in their order. Errors: a library without
-  // `pointwise` or without a kernel of these dtypes, a chain that is given twice, a blob with another number of modules.
+  // `pointwise` or without a kernel of these dtypes, a chain that is given twice, a blob with another number of
+  // modules.
   static Expected<std::shared_ptr<const ChainKernels>> create(const LibraryInfo& library,
                                                               std::vector<TypedChain> chains,
                                                               std::span<const std::byte> blob);

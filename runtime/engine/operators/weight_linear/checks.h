@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What operators with scaled weights have in common: checks after those of their signatures, whose errors have the given
-// and the possible values; and calls that read sums of the weights.
+// What operators with scaled weights have in common: checks after those of their signatures, whose errors have the
+// given and the possible values; and calls that read sums of the weights.
 #pragma once
 
 #include "runtime/engine/calls/call.h"
