@@ -48,7 +48,7 @@ class Merger {
         if (section.key.text == "parameters" || section.key.text == "specialization") name_list(entry.value);
       }
     }
-    forget_kernels();
+    forget_filled_in();
     return merged;
   }
 
@@ -82,14 +82,7 @@ class Merger {
     const YamlNode* shared = for_all.sections ? &for_all.sections->value : nullptr;
     YamlNode merged = merge_object(recipe, {for_all.use, recipe.find("use")}, merged_recipe_keys(), "a recipe", shared);
     move_last_steps(merged);
-    for (YamlEntry& entry : merged.entries) {
-      if (entry.key.text != "steps") continue;
-      for (YamlNode& step : entry.value.items) {
-        for (YamlEntry& key : step.entries) {
-          if (key.key.text == "kernel" && key.value.text.starts_with('$')) name_kernel(key.value);
-        }
-      }
-    }
+    visit_texts(merged, [&](YamlNode& text, std::string_view what) { fill_in(text, what); });
     return merged;
   }
 
@@ -111,31 +104,58 @@ class Merger {
     }
   }
 
+  // The texts of a recipe's steps that '$' may begin: the kernel, and the values of its parameters.
+  template <typename Recipe, typename Visit>
+  static void visit_texts(Recipe& recipe, const Visit& visit) {
+    for (auto& section : recipe.entries) {
+      if (section.key.text != "steps" && section.key.text != "last_steps") continue;
+      for (auto& step : section.value.items) {
+        for (auto& key : step.entries) {
+          if (key.key.text == "kernel") visit(key.value, "kernel");
+          if (key.key.text != "with") continue;
+          for (auto& parameter : key.value.entries) visit(parameter.value, "value");
+        }
+      }
+    }
+  }
+
   // {kernel: $tiles} -> {kernel: conv_tile}, if the fragment's user passes {tiles: conv_tile}. If the user is a fragment
-  // too, it may pass on what it takes: {tiles: $matrices}.
-  void name_kernel(YamlNode& kernel) {
-    const std::string name = kernel.text.substr(1);
-    Part& part = parts_[kernel.part];
+  // too, it may pass on what it takes: {tiles: $matrices}. `what` is what the text is: a kernel, or the value of a
+  // parameter.
+  void fill_in(YamlNode& node, std::string_view what) {
+    if (!node.text.starts_with('$')) return;
+    const std::string name = node.text.substr(1);
+    Part& part = parts_[node.part];
     const auto take = std::ranges::find(part.takes, name, [](const Take& t) { return t.name.text; });
     if (take == part.takes.end()) {
-      errors_.push_back(make_error(kernel.where, fmt::format("'{}' is no name that this file takes", kernel.text), "",
-                                   "'$' is for the recipes of fragments; elsewhere, write the kernel's name"));
+      const std::string text = what == "kernel" ? "kernel's name" : "value";
+      errors_.push_back(make_error(node.where, fmt::format("'{}' is no name that this file takes", node.text), "",
+                                   fmt::format("'$' is for the recipes of fragments; elsewhere, write the {}", text)));
       return;
     }
-    kernels_.emplace(kernel.part, name);
     if (const auto& passed = take->given ? take->given : take->otherwise) {
-      kernel = *passed;
-      if (take->given && kernel.text.starts_with('$')) name_kernel(kernel);
+      node = *passed;
+      if (take->given) fill_in(node, what);
       return;
     }
     errors_.push_back(make_error(part.where,
-                                 fmt::format("{} takes the kernel '{}', which nobody gives", part.fragment, name),
-                                 fmt::format("{{{}: {{{}: <kernel>}}}}", part.fragment, name)));
+                                 fmt::format("{} takes the {} '{}', which nobody gives", part.fragment, what, name),
+                                 fmt::format("{{{}: {{{}: <{}>}}}}", part.fragment, name, what)));
   }
 
-  // A name that stands for a kernel is no name in expressions.
-  void forget_kernels() {
-    for (const auto& [part, name] : kernels_)
+  // A name that stands after a '$' is no name in expressions, also where a spec uses other sections of the fragment.
+  void note_filled_in(const Fragment& fragment, size_t part) {
+    const auto note = [&](const YamlNode& text, std::string_view) {
+      if (text.text.starts_with('$')) filled_in_.emplace(part, text.text.substr(1));
+    };
+    visit_texts(fragment.root, note);
+    const YamlEntry* recipes = fragment.root.find("recipes");
+    if (recipes == nullptr) return;
+    for (const YamlEntry& recipe : recipes->value.entries) visit_texts(recipe.value, note);
+  }
+
+  void forget_filled_in() {
+    for (const auto& [part, name] : filled_in_)
       std::erase_if(parts_[part].takes, [&, &called = name](const Take& take) { return take.name.text == called; });
   }
 
@@ -191,6 +211,7 @@ class Merger {
     if (is_new) {
       Part& part = parts_.emplace_back(Part{name.text, name.where, name.part, {}, {}});
       part.takes = takes_of(fragment, known->second);
+      note_filled_in(fragment, known->second);
       if (const YamlEntry* gives = fragment.root.find(kGives)) {
         for (const YamlNode& given : gives->value.items) part.gives.insert(given.text);
       }
@@ -414,7 +435,7 @@ class Merger {
   // The keys of the section that is being merged, and the parts of private ones.
   std::map<std::pair<size_t, std::string>, const YamlNode*> given_;
   bool has_private_names_ = false;
-  std::set<std::pair<size_t, std::string>> kernels_;  // parts, and names that they take, which stand for kernels
+  std::set<std::pair<size_t, std::string>> filled_in_;  // parts, and names that they take, which stand after a '$'
   bool uses_broken_ = false;
   size_t size_ = 0;  // in entries and items
   size_t suggestions_ = 0;

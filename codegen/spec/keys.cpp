@@ -116,7 +116,7 @@ const std::array kStepKeys = {
         Form::map, Leaf::reference},
     Key{"problem", "its field: an expression of the recipe's fields; default: the field or definition of the same name",
         Form::map, Leaf::expression},
-    Key{"with", "its parameter: the value of this step's kernels", Form::map, Leaf::value},
+    Key{"with", "its parameter: the value of this step's kernels; in a fragment also $name", Form::map, Leaf::value},
     Key{"seen_as", "its operand: the layout as which the step reads it", Form::map, Leaf::reference},
 };
 

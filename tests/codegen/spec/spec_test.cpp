@@ -938,6 +938,37 @@ TEST(Fragments, TakeKernels) {
   EXPECT_THAT(kernels((*specs)[1]), testing::ElementsAre("plain", "last"));
 }
 
+// Two uses pass different values of a step's parameter, or leave it at the default. A spec that uses another section of
+// the fragment needs none.
+TEST(Fragments, TakeValuesOfParameters) {
+  const auto specs =
+      parse_specs({{"tiled.yaml",
+                    "fragment: tiled\ntakes: {turn: {help: which way, default: forward}, rows: of a tile}\n"
+                    "gives: [height]\ndefine: {height: 4 * m}\nproblem: {m: u32}\n"
+                    "recipes: {tiled: {steps: [{kernel: tile, with: {turn: $turn, rows: $rows}}]}}\n"},
+                   {"a.yaml",
+                    "operator: a\nuse: [{tiled: {turn: back, rows: 4}}]\n"
+                    "operands: {output: {access: write, dtype: f32}}\n"},
+                   {"b.yaml",
+                    "operator: b\nuse: [{tiled: {rows: 8}}]\n"
+                    "operands: {output: {access: write, dtype: f32}}\n"},
+                   {"c.yaml",
+                    "operator: c\nproblem: [tiled]\ndefine: [tiled]\n"
+                    "operands: {output: {access: write, dtype: f32}}\n"
+                    "recipes: {one: {applies_when: [height > 4], steps: [{kernel: tile}]}}\n"}},
+                  UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  const auto values = [](const Spec& spec) {
+    std::vector<std::string> texts;
+    for (const auto& [parameter, value] : spec.recipes.front().steps.front().with)
+      texts.push_back(fmt::format("{}={}", parameter.value, to_text(value.value)));
+    return texts;
+  };
+  EXPECT_THAT(values((*specs)[0]), testing::ElementsAre("turn=back", "rows=4"));
+  EXPECT_THAT(values((*specs)[1]), testing::ElementsAre("turn=forward", "rows=8"));
+  EXPECT_THAT(values((*specs)[2]), testing::IsEmpty());
+}
+
 // A fragment passes the kernel that it takes on to a fragment of its recipe.
 TEST(Fragments, PassKernelsOn) {
   const auto parsed = [](std::string_view passed) {
