@@ -110,7 +110,7 @@ constexpr ConditionInfo kConditions[] = {
   {"batches * key_heads * rows * max(max(width, value_width), keys * has_mask) <= 4294967295",
       table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::width, Name::value_width,
       Name::has_mask>},
-  {"width % (16 / bytes(input_dtype)) == 0 and value_width % (16 / bytes(input_dtype)) == 0",
+  {"width % (16 / element_bytes) == 0 and value_width % (16 / element_bytes) == 0",
       table::kNamesOf<Name::input_dtype, Name::width, Name::value_width>},
   {"max(width, value_width) <= 256", table::kNamesOf<Name::width, Name::value_width>},
   {"steps <= 65000 or not device.is_cpu",
@@ -122,6 +122,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
+  const Integer element_bytes = Integer(bytes(parameters.input_dtype));
   return table::first_false({
       Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
           * Integer(problem.attention_layer.keys)
@@ -130,8 +131,8 @@ int first_failing(const SelectionScope& scope) {
           * Integer(problem.attention_layer.rows)
           * max(max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)),
           Integer(problem.attention_layer.keys) * Integer(problem.attention_layer.has_mask)) <= 4294967295,
-      Integer(problem.attention_layer.width) % (16 / Integer(bytes(parameters.input_dtype))) == 0
-          && Integer(problem.attention_layer.value_width) % (16 / Integer(bytes(parameters.input_dtype))) == 0,
+      Integer(problem.attention_layer.width) % (16 / element_bytes) == 0
+          && Integer(problem.attention_layer.value_width) % (16 / element_bytes) == 0,
       max(Integer(problem.attention_layer.width), Integer(problem.attention_layer.value_width)) <= 256,
       steps <= 65000 || !device.is_cpu,
   });
@@ -198,26 +199,37 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "attention_few_rows.begin_us", "attention_few_rows.step_us", "attention_few_rows.row_us",
-  "attention_few_rows.load_ops", "attention_few_rows.native_ops", "attention_few_rows.score_ops",
-  "attention_few_rows.idle_times", "attention_few_rows.read_times", "attention_few_rows.reread_times",
+  "attention_few_rows.begin_us", "attention_few_rows.int8_begin_us", "attention_few_rows.step_us",
+  "attention_few_rows.int8_step_us", "attention_few_rows.row_us", "attention_few_rows.int8_row_us",
+  "attention_few_rows.load_ops", "attention_few_rows.native_ops", "attention_few_rows.int8_load_ops",
+  "attention_few_rows.score_ops", "attention_few_rows.int8_score_ops", "attention_few_rows.idle_times",
+  "attention_few_rows.int8_idle_times", "attention_few_rows.read_times", "attention_few_rows.int8_read_times",
+  "attention_few_rows.reread_times",
 };
-constexpr double kFitValues[] = {1.5, 2, 0.36, 7, 0.5, 200, 1.75, 1, 0.4};
+constexpr double kFitValues[] = {1.5, 3.4, 2, 1, 0.36, 1, 7, 0.5, 1.2, 200, 74, 1.75, 1.8, 1, 1.3, 0.4};
 
 struct Fit {
   double begin_us;  // us: before the first step and after the last one
+  double int8_begin_us;  // us: the same with int8
   double step_us;  // us: that a workgroup waits for the keys of a step: memory and its barriers
+  double int8_step_us;  // us: the same with int8
   double row_us;  // us: that it takes longer for each row of the tile
+  double int8_row_us;  // us: the same with int8
   double load_ops;  // operations: to load and convert an element of a key or a value
   double native_ops;  // operations: the same, if the device converts f16
+  double int8_load_ops;  // operations: the same with int8
   double score_ops;  // operations: of a score: its exponential, and the search for the greatest
+  double int8_score_ops;  // operations: the same with int8
   double idle_times;  // factor: times as long as the operations take at the device's rate
+  double int8_idle_times;  // factor: the same with int8
   double read_times;  // factor: times as long as a copy of the keys and values
+  double int8_read_times;  // factor: the same with int8
   double reread_times;  // factor: times as long as another tile's read of them from a cache
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
+      values[10], values[11], values[12], values[13], values[14], values[15]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -239,25 +251,31 @@ Real cost(const SelectionScope& scope) {
   const Integer tiles = row_tiles * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.batches) * Integer(problem.slices);
   const Integer steps = ceil_div(ceil_div(Integer(problem.attention_layer.keys), Integer(problem.slices)), 128);
+  const Integer element_bytes = Integer(bytes(parameters.input_dtype));
+  const bool is_int8 = element_bytes == 1;
+  const Real begin = choose(is_int8, Real(fit.int8_begin_us), Real(fit.begin_us));
+  const Real step = choose(is_int8, Real(fit.int8_step_us), Real(fit.step_us));
+  const Real row = choose(is_int8, Real(fit.int8_row_us), Real(fit.row_us));
+  const Real idle = choose(is_int8, Real(fit.int8_idle_times), Real(fit.idle_times));
+  const Real reads = choose(is_int8, Real(fit.int8_read_times), Real(fit.read_times));
+  const Real rereads = choose(is_int8, Real(1.0), Real(fit.reread_times));
   const Real row_ops = 2 * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
-      + Real(fit.score_ops);
+      + choose(is_int8, Real(fit.int8_score_ops), Real(fit.score_ops));
+  const bool is_native = parameters.halves == Halves::native;
   const Real fetch_ops = (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
-      * choose(parameters.halves == Halves::native, Real(fit.native_ops), Real(fit.load_ops));
+      * choose(is_int8, Real(fit.int8_load_ops), choose(is_native, Real(fit.native_ops), Real(fit.load_ops)));
   const Integer made = row_tiles * Integer(problem.attention_layer.key_heads) * Integer(problem.attention_layer.batches)
       * Integer(problem.attention_layer.keys);
-  const Integer resident = Integer(device.compute_units) * max(1, 512 / Integer(specialization.tile_workgroup));
+  const Integer resident = Integer(device.compute_units)
+      * max(1, choose(is_int8, Integer(256), Integer(512)) / Integer(specialization.tile_workgroup));
   const Integer bytes_ = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
       * Integer(problem.attention_layer.keys)
-      * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width))
-      * Integer(bytes(parameters.input_dtype));
-  return Real(device.launch_us) + Real(fit.begin_us) + tiles / (Real(50.0) * Integer(device.compute_units))
-      + max(key_share * made * Real(fit.idle_times) * (Integer(specialization.tile_rows) * row_ops + fetch_ops)
+      * (Integer(problem.attention_layer.width) + Integer(problem.attention_layer.value_width)) * element_bytes;
+  return Real(device.launch_us) + begin + tiles / (Real(50.0) * Integer(device.compute_units))
+      + max(key_share * made * idle * (Integer(specialization.tile_rows) * row_ops + fetch_ops)
       / Real(device.f32_ops_per_us),
-      bytes_
-      * (Real(fit.read_times) / Real(device.bytes_per_us)
-      + Real(fit.reread_times) * (row_tiles - 1) / Real(device.cache_bytes_per_us)))
-      + key_share * ceil_div(tiles, resident) * steps
-      * (Real(fit.step_us) + Real(fit.row_us) * Integer(specialization.tile_rows));
+      bytes_ * (reads / Real(device.bytes_per_us) + rereads * (row_tiles - 1) / Real(device.cache_bytes_per_us)))
+      + key_share * ceil_div(tiles, resident) * steps * (step + row * Integer(specialization.tile_rows));
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
