@@ -235,10 +235,18 @@ TEST_F(AttentionTest, RotaryCacheWriteInPlace) {
   }
 }
 
+std::string said(const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); }
+
+// Two angles of two batches, of heads of eight elements.
+const TensorDesc kRotaryTable{DType::f32, {9, 4}};
+const TensorDesc kNewRows{DType::f32, {2, 1, 3, 8}};
+// Two blocks of four keys for each batch.
+const TensorDesc kTwoBlocks{DType::i32, {2, 2}};
+const TensorDesc kLastRows{DType::i32, {2}};
+
 TEST(RotaryCacheCalls, SayWhatTheyCannotWrite) {
   using namespace generated::operators;
-  const auto said = [](const Expected<Call>& call) { return call ? "a call" : to_text(call.error()); };
-  const TensorDesc cache{DType::f32, {2, 3, 4, 8}}, rows{DType::f32, {2, 1, 3, 8}}, table{DType::f32, {9, 4}};
+  const TensorDesc cache{DType::f32, {2, 3, 4, 8}};
   const auto with = [&](const TensorDesc& query, const std::optional<TensorDesc>& key,
                         const std::optional<TensorDesc>& value, const TensorDesc& cos) {
     return said(rotary_cache_write_call({.query = query,
@@ -248,41 +256,50 @@ TEST(RotaryCacheCalls, SayWhatTheyCannotWrite) {
                                          .value_cache = cache,
                                          .cos = cos,
                                          .sin = cos,
-                                         .last = TensorDesc{DType::i32, {2}}}));
+                                         .last = kLastRows}));
   };
-  EXPECT_TEXT(with(rows, rows, {}, table),
+  EXPECT_TEXT(with(kNewRows, kNewRows, {}, kRotaryTable),
               "there is a key, and no value\n"
               "  hint: both are separate, or both are in query");
-  EXPECT_TEXT(with({DType::f32, {2, 1, 5, 8}}, {}, {}, table),
+  EXPECT_TEXT(with({DType::f32, {2, 1, 5, 8}}, {}, {}, kRotaryTable),
               "query has 5 heads, and the cache has 3 heads of keys\n"
               "  hint: without key and value, query has the heads of queries, keys and values");
-  EXPECT_TEXT(with(rows, rows, rows, {DType::f32, {9, 5}}),
+  EXPECT_TEXT(with(kNewRows, kNewRows, kNewRows, {DType::f32, {9, 5}}),
               "cos has 5 angles, and a head has 8 elements\n"
               "  hint: an angle rotates two elements");
-  EXPECT_TEXT(with(rows, rows, rows, {DType::f16, {9, 4}}),
+  EXPECT_TEXT(with(kNewRows, kNewRows, kNewRows, {DType::f16, {9, 4}}),
               "cos is f16, and query is f32\n"
               "  hint: both must have the same dtype");
   const TensorDesc many{DType::f32, {2, 5, 3, 8}};
-  EXPECT_TEXT(with(many, many, many, table), "there are 5 new rows, and the cache has room for 4");
-  // Two blocks of four keys for each batch.
+  EXPECT_TEXT(with(many, many, many, kRotaryTable), "there are 5 new rows, and the cache has room for 4");
+}
+
+TEST(RotaryCacheCalls, SayWhatTheyCannotWriteInBlocks) {
+  using namespace generated::operators;
   const auto paged = [&](const TensorDesc& query, const TensorDesc& caches, const TensorDesc& blocks) {
     return said(rotary_cache_write_paged_call({.query = query,
                                                .key = query,
                                                .value = query,
                                                .key_cache = caches,
                                                .value_cache = caches,
-                                               .cos = table,
-                                               .sin = table,
+                                               .cos = kRotaryTable,
+                                               .sin = kRotaryTable,
                                                .blocks = blocks,
-                                               .last = TensorDesc{DType::i32, {2}}}));
+                                               .last = kLastRows}));
   };
-  const TensorDesc two{DType::i32, {2, 2}}, in_blocks{DType::f32, {9, 3, 4, 8}};
-  EXPECT_TEXT(paged({DType::f32, {2, 8, 3, 8}}, in_blocks, two), "a call");
-  EXPECT_TEXT(paged({DType::f32, {2, 9, 3, 8}}, in_blocks, two), "there are 9 new rows, and the cache has room for 8");
-  EXPECT_TEXT(paged(rows, {DType::f32, {9, 3, 6, 8}}, two),
+  const TensorDesc in_blocks{DType::f32, {9, 3, 4, 8}};
+  EXPECT_TEXT(paged({DType::f32, {2, 8, 3, 8}}, in_blocks, kTwoBlocks), "accepted");
+  EXPECT_TEXT(paged({DType::f32, {2, 9, 3, 8}}, in_blocks, kTwoBlocks),
+              "there are 9 new rows, and the cache has room for 8");
+  EXPECT_TEXT(paged(kNewRows, {DType::f32, {9, 3, 6, 8}}, kTwoBlocks),
               "a block has room for 6 keys\n"
               "  hint: it must be a power of two");
-  EXPECT_TEXT(paged(rows, {DType::f32, {0, 3, 4, 8}}, two), "there are 1 new rows, and the cache has room for 0");
+  EXPECT_TEXT(paged(kNewRows, {DType::f32, {0, 3, 4, 8}}, kTwoBlocks),
+              "there are 1 new rows, and the cache has room for 0");
+}
+
+TEST(RotaryCacheCalls, SayWhatTheyCannotWriteInBlocksOfInt8) {
+  using namespace generated::operators;
   const auto paged_int8 = [&](const TensorDesc& query, int64_t size) {
     const TensorDesc caches{DType::i8, {9, 3, size, 8}};
     return said(rotary_cache_write_paged_q8rs_call({.query = query,
@@ -291,14 +308,14 @@ TEST(RotaryCacheCalls, SayWhatTheyCannotWrite) {
                                                     .key_cache = caches,
                                                     .value_cache = caches,
                                                     .scale_cache = TensorDesc{DType::f32, {9, 3, size, 2}},
-                                                    .cos = table,
-                                                    .sin = table,
-                                                    .blocks = two,
-                                                    .last = TensorDesc{DType::i32, {2}}}));
+                                                    .cos = kRotaryTable,
+                                                    .sin = kRotaryTable,
+                                                    .blocks = kTwoBlocks,
+                                                    .last = kLastRows}));
   };
-  EXPECT_TEXT(paged_int8({DType::f32, {2, 8, 3, 8}}, 4), "a call");
+  EXPECT_TEXT(paged_int8({DType::f32, {2, 8, 3, 8}}, 4), "accepted");
   EXPECT_TEXT(paged_int8({DType::f32, {2, 9, 3, 8}}, 4), "there are 9 new rows, and the cache has room for 8");
-  EXPECT_TEXT(paged_int8(rows, 6),
+  EXPECT_TEXT(paged_int8(kNewRows, 6),
               "a block has room for 6 keys\n"
               "  hint: it must be a power of two");
 }
@@ -825,8 +842,6 @@ TEST_F(AttentionTest, OfSpecialScores) {
     }
   }
 }
-
-std::string said(const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); }
 
 TEST(AttentionCalls, SayWhatTheyCannotAttendTo) {
   using namespace generated::operators;

@@ -95,6 +95,99 @@ void add_tune_options(CLI::App& app, Arguments& arguments) {
                "kernels again");
 }
 
+// A subcommand with the options of the program, which may stand after it too.
+CLI::App* add_command(CLI::App& app, Arguments& arguments, const char* name, const char* text, Command command) {
+  CLI::App* made = app.add_subcommand(name, text);
+  made->fallthrough();
+  made->callback([&arguments, command] { arguments.command = command; });
+  return made;
+}
+
+void add_show(CLI::App& app, Arguments& arguments) {
+  CLI::App* show = add_command(app, arguments, "show",
+                               "print the best kernels, and their gain over the untuned choices", Command::show);
+  show->add_option("OP", arguments.operators, "only these operators")->type_name("");
+}
+
+void add_export_and_import(CLI::App& app, Arguments& arguments) {
+  CLI::App* exported =
+      add_command(app, arguments, "export", "write a device's times to a tuning file", Command::export_);
+  exported
+      ->add_option("-o,--output", arguments.output,
+                   "a file; or a folder, in which the file is named after the device; default: standard output")
+      ->type_name("FILE");
+  CLI::App* imported = add_command(app, arguments, "import", "add tuning files to the store", Command::import);
+  imported->add_option("FILE", arguments.files, "tuning files")->required()->type_name("");
+}
+
+void add_merge(CLI::App& app, Arguments& arguments) {
+  CLI::App* merge =
+      add_command(app, arguments, "merge",
+                  "merge tuning files of one device and driver, the newer of equal rows; or results of many devices "
+                  "(--out). Into a folder: of any devices and drivers",
+                  Command::merge);
+  merge->add_option("FILE", arguments.files, "tuning files, or results")->required()->type_name("");
+  merge
+      ->add_option("-o,--output", arguments.output,
+                   "a file; or a folder, which gets a file for each device model and driver; default: standard output")
+      ->type_name("FILE");
+  merge
+      ->add_option("--decisions", arguments.decisions,
+                   "of results: write, for each row, how many answers there are and how many were left out")
+      ->type_name("FILE");
+  merge->add_flag("--current", arguments.is_current,
+                  "leave out times of kernels that this program lacks, or that changed since they were measured");
+}
+
+void add_forget(CLI::App& app, Arguments& arguments) {
+  CLI::App* forget = add_command(app, arguments, "forget", "remove times and quarantined kernels", Command::forget);
+  forget->add_option("OP", arguments.operators, "only of these operators")->type_name("");
+  forget->add_flag("--all", arguments.is_all, "of all operators");
+  forget
+      ->add_option("--older", arguments.older_than,
+                   "only those measured before a date, or more than so many days "
+                   "ago")
+      ->transform(date_of)
+      ->option_text("DATE or DAYS");
+}
+
+void add_fit(CLI::App& app, Arguments& arguments) {
+  CLI::App* fit =
+      add_command(app, arguments, "fit", "fit the cost constants of specs (under 'fit') to tuning files", Command::fit);
+  fit->add_option("FILE", arguments.fit.files, "tuning files, of one device or several")->required()->type_name("");
+  fit->add_option("--only", arguments.fit.only,
+                  "only constants of this spec or fragment; may be given several "
+                  "times; default: all")
+      ->allow_extra_args(false)
+      ->type_name("SPEC ...");
+  fit->add_option("--specs", arguments.fit.specs, "the folder of specs (specs); only the numbers of 'fit:' change")
+      ->type_name("DIR");
+  fit->add_flag("--dry-run", arguments.fit.is_dry_run, "print the changes, and write nothing");
+}
+
+void add_report(CLI::App& app, Arguments& arguments) {
+  CLI::App* report = add_command(
+      app, arguments, "report", "draw the times of one device: one HTML file, which needs no network", Command::report);
+  report->add_option("FILE", arguments.files, "tuning files of one device; default: the store")->type_name("");
+  report->add_option("-o,--output", arguments.output, "the file to write (report.html)")->type_name("FILE");
+}
+
+// Options that only some others allow.
+void check_together(const Arguments& arguments) {
+  const bool is_typed = !arguments.request.shapes.empty() || !arguments.request.attributes.empty() ||
+                        !arguments.request.layouts.empty() || !arguments.request.storages.empty();
+  if (is_typed && arguments.operators.size() != 1)
+    throw CLI::ValidationError("--shape", "needs exactly one --operator");
+  if (is_typed && !arguments.problems.empty())
+    throw CLI::ValidationError("--shape", "cannot be given together with --problems");
+  if (!arguments.shard.is_whole() && arguments.result.empty())
+    throw CLI::ValidationError("--shard", "needs --out, which names the file of its result");
+  if (arguments.command == Command::forget && arguments.operators.empty() != arguments.is_all &&
+      !(arguments.operators.empty() && !arguments.older_than.empty())) {
+    throw CLI::ValidationError("forget", "give operators, or --all, or --older");
+  }
+}
+
 constexpr std::string_view kNotes = R"(
 Examples:
   qgen-tune --operator q8ta_linear          tune one operator on its built-in problems
@@ -131,84 +224,20 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   app.require_subcommand(0, 1);
   add_common(app, arguments);
   add_tune_options(app, arguments);
-
-  const auto command = [&](const char* name, const char* text, Command what) {
-    CLI::App* made = app.add_subcommand(name, text);
-    made->fallthrough();
-    made->callback([&arguments, what] { arguments.command = what; });
-    return made;
-  };
-  CLI::App* show = command("show", "print the best kernels, and their gain over the untuned choices", Command::show);
-  show->add_option("OP", arguments.operators, "only these operators")->type_name("");
-  CLI::App* exported = command("export", "write a device's times to a tuning file", Command::export_);
-  exported
-      ->add_option("-o,--output", arguments.output,
-                   "a file; or a folder, in which the file is named after the device; default: standard output")
-      ->type_name("FILE");
-  CLI::App* imported = command("import", "add tuning files to the store", Command::import);
-  imported->add_option("FILE", arguments.files, "tuning files")->required()->type_name("");
-  CLI::App* merge =
-      command("merge",
-              "merge tuning files of one device and driver, the newer of equal rows; or results of many devices "
-              "(--out). Into a folder: of any devices and drivers",
-              Command::merge);
-  merge->add_option("FILE", arguments.files, "tuning files, or results")->required()->type_name("");
-  merge
-      ->add_option("-o,--output", arguments.output,
-                   "a file; or a folder, which gets a file for each device model and driver; default: standard output")
-      ->type_name("FILE");
-  merge
-      ->add_option("--decisions", arguments.decisions,
-                   "of results: write, for each row, how many answers there are and how many were left out")
-      ->type_name("FILE");
-  merge->add_flag("--current", arguments.is_current,
-                  "leave out times of kernels that this program lacks, or that changed since they were measured");
-  CLI::App* forget = command("forget", "remove times and quarantined kernels", Command::forget);
-  forget->add_option("OP", arguments.operators, "only of these operators")->type_name("");
-  forget->add_flag("--all", arguments.is_all, "of all operators");
-  forget
-      ->add_option("--older", arguments.older_than,
-                   "only those measured before a date, or more than so many days "
-                   "ago")
-      ->transform(date_of)
-      ->option_text("DATE or DAYS");
-  CLI::App* fit = command("fit", "fit the cost constants of specs (under 'fit') to tuning files", Command::fit);
-  fit->add_option("FILE", arguments.fit.files, "tuning files, of one device or several")->required()->type_name("");
-  fit->add_option("--only", arguments.fit.only,
-                  "only constants of this spec or fragment; may be given several "
-                  "times; default: all")
-      ->allow_extra_args(false)
-      ->type_name("SPEC ...");
-  fit->add_option("--specs", arguments.fit.specs, "the folder of specs (specs); only the numbers of 'fit:' change")
-      ->type_name("DIR");
-  fit->add_flag("--dry-run", arguments.fit.is_dry_run, "print the changes, and write nothing");
-  CLI::App* report =
-      command("report", "draw the times of one device: one HTML file, which needs no network", Command::report);
-  report->add_option("FILE", arguments.files, "tuning files of one device; default: the store")->type_name("");
-  report->add_option("-o,--output", arguments.output, "the file to write (report.html)")->type_name("FILE");
+  add_show(app, arguments);
+  add_export_and_import(app, arguments);
+  add_merge(app, arguments);
+  add_forget(app, arguments);
+  add_fit(app, arguments);
+  add_report(app, arguments);
   app.footer(std::string(kNotes));
   try {
     parse_command_line(app, argc, argv);
-    const bool is_typed = !arguments.request.shapes.empty() || !arguments.request.attributes.empty() ||
-                          !arguments.request.layouts.empty() || !arguments.request.storages.empty();
-    if (is_typed && arguments.operators.size() != 1)
-      throw CLI::ValidationError("--shape",
-                                 "needs exactly one "
-                                 "--operator");
-    if (is_typed && !arguments.problems.empty())
-      throw CLI::ValidationError("--shape",
-                                 "cannot be given together "
-                                 "with --problems");
-    if (!arguments.shard.is_whole() && arguments.result.empty())
-      throw CLI::ValidationError("--shard", "needs --out, which names the file of its result");
-    arguments.fit.operators = arguments.operators;
-    if (arguments.command == Command::forget && arguments.operators.empty() != arguments.is_all &&
-        !(arguments.operators.empty() && !arguments.older_than.empty())) {
-      throw CLI::ValidationError("forget", "give operators, or --all, or --older");
-    }
+    check_together(arguments);
   } catch (const CLI::ParseError& error) {
     return print_help_or_misuse(app, error) ? kDone : kWrongInput;
   }
+  arguments.fit.operators = arguments.operators;
   return arguments;
 }
 
