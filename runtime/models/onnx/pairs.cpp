@@ -38,6 +38,38 @@ Done check_pairs(int64_t elements, int64_t others) {
       fmt::format("it compares {} elements with {} each, and can compare {} pairs", elements, others, kMostPairs));
 }
 
+// What a TopK takes: the first k elements along an axis of `side` elements.
+struct Firsts {
+  size_t axis;
+  int64_t side, k;
+};
+
+Expected<Firsts> firsts_of(const Node& node, Arguments arguments) {
+  const size_t rank = arguments[0]->shape.size();
+  const auto sides = known_shape(arguments[0]->shape);
+  if (!sides) return unsupported("a side of its input is unknown", kHowToNumberSides);
+  const auto axis = dimension_at(node.integer("axis", -1), rank);
+  if (!axis) return no_axis(node.integer("axis", -1), rank);
+  // Up to opset 9 an attribute.
+  const auto said =
+      node.find("k") ? std::optional(std::vector<int64_t>{node.integer("k", 0)}) : list_at(node, "k", arguments, 1);
+  if (!said || said->size() != 1) return unsupported("its k is not constant");
+  const int64_t side = (*sides)[*axis], k = said->front();
+  if (k < 0 || k > side) return refused(fmt::format("its k is {}, and there are {} elements along its axis", k, side));
+  if (k == 0 || element_count(*sides) == 0) return unsupported("its result is empty");
+  if (rank + 1 > kMaxRank) return unsupported(fmt::format("its input has rank {}", rank));
+  if (Done fits = check_pairs(element_count(*sides), side); !fits) return fits.error();
+  return Firsts{*axis, side, k};
+}
+
+// [side, side]: whether element j is to the left of element i.
+Known left_of(std::string name, int64_t side) {
+  Tensor left{std::move(name), ElementType::boolean, {side, side}, {}};
+  for (int64_t i = 0; i < side; ++i)
+    for (int64_t j = 0; j < side; ++j) left.data.push_back(std::byte{j < i});
+  return {std::make_shared<const Tensor>(std::move(left)), dims_of({side, side})};
+}
+
 }  // namespace
 
 // The rank of an element is the number of those that come before it: the greater ones, and equal ones to the left.
@@ -45,27 +77,16 @@ Done Importer::top_k(const Node& node) {
   const auto arguments = arguments_of(node);
   if (!arguments) return arguments.error();
   if (arguments->empty() || !arguments->front()) return refused("it has no input");
-  const Dims shape = arguments->front()->shape;
-  const size_t rank = shape.size();
-  const auto sides = known_shape(shape);
-  if (!sides) return unsupported("a side of its input is unknown", kHowToNumberSides);
-  const auto axis = dimension_at(node.integer("axis", -1), rank);
-  if (!axis) return no_axis(node.integer("axis", -1), rank);
-  // Up to opset 9 an attribute.
-  const auto said =
-      node.find("k") ? std::optional(std::vector<int64_t>{node.integer("k", 0)}) : list_at(node, "k", *arguments, 1);
-  if (!said || said->size() != 1) return unsupported("its k is not constant");
-  const int64_t side = (*sides)[*axis], k = said->front();
-  if (k < 0 || k > side) return refused(fmt::format("its k is {}, and there are {} elements along its axis", k, side));
-  if (k == 0 || element_count(*sides) == 0) return unsupported("its result is empty");
-  if (rank + 1 > kMaxRank) return unsupported(fmt::format("its input has rank {}", rank));
-  if (Done fits = check_pairs(element_count(*sides), side); !fits) return fits;
+  const auto firsts = firsts_of(node, *arguments);
+  if (!firsts) return firsts.error();
+  const auto [axis, side, k] = *firsts;
+  const size_t rank = arguments->front()->shape.size();
 
   // The axis is the last one.
   std::vector<int64_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
-  std::swap(order[*axis], order.back());
-  const bool turns = *axis != rank - 1;
+  std::swap(order[axis], order.back());
+  const bool turns = axis != rank - 1;
   const auto turned = [&](const Known& known) {
     return turns ? written(node, "Transpose", {known}, {{"perm", order}}) : Expected<Known>(known);
   };
@@ -75,13 +96,9 @@ Done Importer::top_k(const Node& node) {
   const auto others = seen_as(node, *x, with_one(x->shape, rank - 1)),
              ones = seen_as(node, *x, with_one(x->shape, rank));
   if (!others || !ones) return others ? ones.error() : others.error();
-  Tensor left{node.name + " left", ElementType::boolean, {side, side}, {}};
-  for (int64_t i = 0; i < side; ++i)
-    for (int64_t j = 0; j < side; ++j) left.data.push_back(std::byte{j < i});
-  const Known is_left{std::make_shared<const Tensor>(std::move(left)), dims_of({side, side})};
   auto before = computed(node, node.integer("largest", 1) != 0 ? "Greater" : "Less", {*others, *ones});
   auto equal = computed(node, "Equal", {*others, *ones});
-  if (equal) equal = computed(node, "And", {*equal, is_left});
+  if (equal) equal = computed(node, "And", {*equal, left_of(node.name + " left", side)});
   if (before && equal) before = computed(node, "Or", {*before, *equal});
   if (before && equal) before = as_type(node, *before, ElementType::i32);
   if (!before || !equal) return before ? equal.error() : before.error();

@@ -189,6 +189,49 @@ Known empty_of(const Node& node, ElementType type, std::span<const Axis> sides) 
   return {std::make_shared<const Tensor>(Tensor{node.name + " empty", type, shape, {}}), dims_of(shape)};
 }
 
+// The part of the input that tf_crop_and_resize takes of each axis.
+Done set_parts(Arguments arguments, std::span<const size_t> axes, std::vector<Axis>& sides) {
+  const auto region = reals_of(arguments.size() > 1 ? arguments[1] : nullptr);
+  if (!region || region->size() != 2 * axes.size()) return unsupported("its roi is not constant, or of other axes");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    sides[axes[i]].begin = (*region)[i];
+    sides[axes[i]].end = (*region)[i + axes.size()];
+  }
+  return std::monostate{};
+}
+
+// For each output element of an axis, the input element that is nearest.
+std::vector<int64_t> nearest_elements(const Resizing& how, const Axis& axis) {
+  std::vector<int64_t> elements;
+  for (int64_t i = 0; i < axis.to; ++i)
+    elements.push_back(std::clamp<int64_t>(how.nearest_of(axis, how.place(axis, i)), 0, axis.from - 1));
+  return elements;
+}
+
+// The matrix [from, to] whose columns are the weights of the output elements.
+std::vector<float> weights_of(const Resizing& how, const Axis& axis) {
+  std::vector<float> matrix(static_cast<size_t>(axis.from * axis.to));
+  std::vector<double> row(static_cast<size_t>(axis.from));
+  for (int64_t i = 0; i < axis.to; ++i) {
+    std::ranges::fill(row, 0);
+    how.add_row(axis, i, row);
+    for (int64_t k = 0; k < axis.from; ++k)
+      matrix[static_cast<size_t>(k * axis.to + i)] = static_cast<float>(row[static_cast<size_t>(k)]);
+  }
+  return matrix;
+}
+
+// Which output elements of an axis are inside of the input; nullopt: all are.
+std::optional<Tensor> inside_of(const Resizing& how, const Axis& axis, std::string name, Shape shape) {
+  Tensor inside{std::move(name), ElementType::boolean, std::move(shape), {}};
+  for (int64_t i = 0; i < axis.to; ++i) {
+    const double at = how.place(axis, i);
+    inside.data.push_back(std::byte{at >= 0 && at <= static_cast<double>(axis.from - 1)});
+  }
+  if (std::ranges::count(inside.data, std::byte{0}) == 0) return std::nullopt;
+  return inside;
+}
+
 }  // namespace
 
 Expected<Known> Importer::resize_along_axes(const Node& node, Arguments arguments) {
@@ -207,50 +250,31 @@ Expected<Known> Importer::resize_along_axes(const Node& node, Arguments argument
   if (std::ranges::count(sides, 0, &Axis::to) > 0) return empty_of(node, element_type_of(*arguments[0]), sides);
   const bool crops = how->places == "tf_crop_and_resize";
   if (crops) {
-    const auto region = reals_of(arguments.size() > 1 ? arguments[1] : nullptr);
-    if (!region || region->size() != 2 * axes->size()) return unsupported("its roi is not constant, or of other axes");
-    for (size_t i = 0; i < axes->size(); ++i) {
-      sides[(*axes)[i]].begin = (*region)[i];
-      sides[(*axes)[i]].end = (*region)[i + axes->size()];
-    }
+    if (Done set = set_parts(arguments, *axes, sides); !set) return set.error();
   }
   auto result = how->mode == Mode::nearest ? Expected<Known>(*arguments[0]) : computed(*arguments[0]);
   for (size_t d = 0; result && d < sides.size(); ++d) {
     const Axis& axis = sides[d];
     if (axis.is_same()) continue;
     if (how->mode == Mode::nearest) {
-      std::vector<int64_t> places;
-      for (int64_t i = 0; i < axis.to; ++i)
-        places.push_back(std::clamp<int64_t>(how->nearest_of(axis, how->place(axis, i)), 0, axis.from - 1));
-      result =
-          computed(node, "Gather", {*result, constant_of(fmt::format("{} places {}", node.name, d), {axis.to}, places)},
-                   {{"axis", static_cast<int64_t>(d)}});
+      const Known places =
+          constant_of(fmt::format("{} places {}", node.name, d), {axis.to}, nearest_elements(*how, axis));
+      result = computed(node, "Gather", {*result, places}, {{"axis", static_cast<int64_t>(d)}});
       continue;
     }
     if (axis.from > kMostPlaces / axis.to)
       return unsupported(fmt::format("it computes {} positions of {} along an axis", axis.to, axis.from));
-    std::vector<float> matrix(static_cast<size_t>(axis.from * axis.to));
-    std::vector<double> row(static_cast<size_t>(axis.from));
-    for (int64_t i = 0; i < axis.to; ++i) {
-      std::ranges::fill(row, 0);
-      how->add_row(axis, i, row);
-      for (int64_t k = 0; k < axis.from; ++k)
-        matrix[static_cast<size_t>(k * axis.to + i)] = static_cast<float>(row[static_cast<size_t>(k)]);
-    }
-    result = product_along(node, *result, d,
-                           constant_of(fmt::format("{} weights {}", node.name, d), {axis.from, axis.to}, matrix));
+    const Known matrix =
+        constant_of(fmt::format("{} weights {}", node.name, d), {axis.from, axis.to}, weights_of(*how, axis));
+    result = product_along(node, *result, d, matrix);
   }
   // Elements outside of the input have one value.
   for (size_t d = 0; crops && result && d < sides.size(); ++d) {
     Shape lies(sides.size() - d, 1);
     lies[0] = sides[d].to;
-    Tensor inside{fmt::format("{} inside {}", node.name, d), ElementType::boolean, lies, {}};
-    for (int64_t i = 0; i < sides[d].to; ++i) {
-      const double at = how->place(sides[d], i);
-      inside.data.push_back(std::byte{at >= 0 && at <= static_cast<double>(sides[d].from - 1)});
-    }
-    if (std::ranges::count(inside.data, std::byte{0}) == 0) continue;
-    const Known mask{std::make_shared<const Tensor>(std::move(inside)), dims_of(lies)};
+    auto inside = inside_of(*how, sides[d], fmt::format("{} inside {}", node.name, d), lies);
+    if (!inside) continue;
+    const Known mask{std::make_shared<const Tensor>(*std::move(inside)), dims_of(lies)};
     result =
         computed(node, "Where", {mask, *result, number(node.name + " outside", node.real("extrapolation_value", 0))});
   }
