@@ -225,6 +225,24 @@ ElementType type_of_all(Arguments operands) {
   return type == ElementType::f64 ? ElementType::f32 : type;
 }
 
+// The steps of a node with inputs of one type.
+Formula formula_of(const Row& row, const Node& node, size_t inputs, ElementType type) {
+  Formula formula;
+  std::vector<uint32_t> values;
+  const int32_t shift = is_eight_bits(type) ? shift_of(type) : 0;
+  for (size_t i = 0; i < inputs; ++i) {
+    const auto x = formula.input(static_cast<int64_t>(i));
+    values.push_back(shift == 0 ? x : formula.step(Step::add, x, formula.bits(shift)));
+  }
+  auto result = row.write(formula, node, values, is_real(type));
+  if (formula.values[result].kind != chains::Value::Kind::step)  // Max of one tensor
+    result = formula.step(Step::maximum, result, result);
+  if (row.gives_booleans) return formula;
+  if (shift != 0) formula.step(Step::subtract, result, formula.bits(shift));
+  else wrapped(formula, result, type);
+  return formula;
+}
+
 }  // namespace
 
 Known Importer::elements_known(ValueId value, ElementType type, const Dims& shape) {
@@ -278,22 +296,11 @@ Expected<std::optional<Known>> Importer::by_elements(const Node& node, Arguments
     if (!both) return both.error();
     shape = *std::move(both);
   }
-  Formula formula;
-  std::vector<uint32_t> values;
-  const int32_t shift = is_eight_bits(type) ? shift_of(type) : 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto x = formula.input(static_cast<int64_t>(i));
-    values.push_back(shift == 0 ? x : formula.step(Step::add, x, formula.bits(shift)));
-  }
-  auto result = row->write(formula, node, values, is_real(type));
-  if (formula.values[result].kind != chains::Value::Kind::step)  // Max of one tensor
-    result = formula.step(Step::maximum, result, result);
+  const Formula formula = formula_of(*row, node, inputs.size(), type);
   if (row->gives_booleans) {
     const ValueId value = builder_.pointwise(node.name, formula, inputs, shape, DType::u8);
     return std::optional(Known{Integers{value, ElementType::boolean}, shape});
   }
-  if (shift != 0) formula.step(Step::subtract, result, formula.bits(shift));
-  else wrapped(formula, result, type);
   if (type == ElementType::i64 || type == ElementType::u64 || type == ElementType::u32)
     builder_.note(node.name, "is computed with integers of 32 bits, which wrap");
   // int8 results wrap when they are stored, so their chains have a type: passes.h.

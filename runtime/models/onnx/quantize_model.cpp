@@ -491,78 +491,109 @@ std::optional<size_t> channel_axis(const ::onnx::NodeProto& node, const ::onnx::
 
 }  // namespace
 
+// Writes the nodes of a model again, those of quantized layers with quantized weights and inputs.
+class FloatModel::Quantizer {
+ public:
+  Quantizer(const State& state, const std::map<std::string, ActivationRange>& ranges, const QuantizeOptions& options,
+            ::onnx::GraphProto& graph)
+      : state_(state),
+        ranges_(ranges),
+        options_(options),
+        graph_(graph),
+        writer_(graph, state.opset >= kOpsetOfChannels) {}
+
+  // The next node of the model: it comes after the nodes that it reads.
+  void add(::onnx::NodeProto node) {
+    if (!state_.is_quantized(node, options_)) return keep(node, state_.is_layer(node) ? "is kept" : "");
+    if (state_.is_nibble_layer(node, options_)) return add_nibbles(node);
+    if (!state_.is_layer(node)) return put_with_inputs(node, node.input_size());
+    const auto axis = channel_axis(node, *state_.constants.at(node.input(1)));
+    const auto range = ranges_.find(node.input(0));
+    if (!axis) return keep(node, "its weight has an unusual rank");
+    if (range == ranges_.end()) return keep(node, "its input has no range");
+    quantize_constants(node, *axis, range->second);
+    put_with_inputs(node, 1);
+  }
+
+  bool has_nibbles() const { return has_nibbles_; }
+  QuantizedModel& result() { return result_; }
+
+ private:
+  void put(const ::onnx::NodeProto& node) {
+    for (auto& one : added_) *graph_.add_node() = std::move(one);
+    added_.clear();
+    *graph_.add_node() = node;
+  }
+
+  // Without a reason the node is no layer.
+  void keep(const ::onnx::NodeProto& node, std::string_view reason) {
+    if (!reason.empty()) result_.left.push_back(fmt::format("{}: {}", node.name(), reason));
+    put(node);
+  }
+
+  void add_nibbles(const ::onnx::NodeProto& node) {
+    const ::onnx::TensorProto& weight = *state_.constants.at(node.input(1));
+    const auto made = writer_.nibbles(node, weight, channel_axis(node, weight) == 1);
+    result_.layers.push_back({node.name(), node.op_type(), "", made.sqnr_db});
+    for (const ::onnx::NodeProto& one : made.nodes) put(one);
+    has_nibbles_ = true;
+  }
+
+  // The weight of a layer, which other layers may have too, and its bias.
+  void quantize_constants(::onnx::NodeProto& node, size_t axis, const ActivationRange& range) {
+    auto& made = weights_.try_emplace(fmt::format("{} {}", node.input(1), axis)).first->second;
+    if (made.value.empty()) made = writer_.weight(*state_.constants.at(node.input(1)), axis, added_);
+    node.set_input(1, made.value);
+    const auto bias = node.input_size() > 2 ? state_.constants.find(node.input(2)) : state_.constants.end();
+    const bool is_plain = node.op_type() == "Conv" || (!attribute_of(node, "alpha") && !attribute_of(node, "beta"));
+    if (bias != state_.constants.end() && is_float(*bias->second) && bias->second->dims_size() == 1 && is_plain) {
+      if (const auto codes = writer_.bias(*bias->second, range.scale(), made.scales, added_)) node.set_input(2, *codes);
+    }
+    result_.layers.push_back({node.name(), node.op_type(), node.input(0), made.sqnr_db});
+  }
+
+  // With its first inputs quantized, as far as they have ranges.
+  void put_with_inputs(::onnx::NodeProto& node, int inputs) {
+    for (int i = 0; i < inputs; ++i) {
+      if (const auto value = quantized(node.input(i))) node.set_input(i, *value);
+    }
+    put(node);
+  }
+
+  std::optional<std::string> quantized(const std::string& value) {
+    if (const auto known = round_trips_.find(value); known != round_trips_.end()) return known->second;
+    const auto range = ranges_.find(value);
+    if (range == ranges_.end()) return std::nullopt;
+    return round_trips_.emplace(value, writer_.round_trip(value, range->second, added_)).first->second;
+  }
+
+  const State& state_;
+  const std::map<std::string, ActivationRange>& ranges_;
+  const QuantizeOptions& options_;
+  ::onnx::GraphProto& graph_;
+  GraphWriter writer_;
+  QuantizedModel result_;
+  std::map<std::string, std::string> round_trips_;  // of activations, by value
+  std::map<std::string, GraphWriter::Weight> weights_;
+  std::vector<::onnx::NodeProto> added_;  // before the next node
+  bool has_nibbles_ = false;
+};
+
 Expected<QuantizedModel> FloatModel::quantized(const std::map<std::string, ActivationRange>& ranges,
                                                const QuantizeOptions& options) const {
   ::onnx::ModelProto proto = state_->proto;
   ::onnx::GraphProto& graph = *proto.mutable_graph();
-  GraphWriter writer(graph, state_->opset >= kOpsetOfChannels);
-  QuantizedModel result;
-  std::map<std::string, std::string> round_trips;  // of activations, by value
-  std::map<std::string, GraphWriter::Weight> weights;
-  std::vector<::onnx::NodeProto> added;
-  const auto through = [&](const std::string& value) -> std::optional<std::string> {
-    if (const auto known = round_trips.find(value); known != round_trips.end()) return known->second;
-    const auto range = ranges.find(value);
-    if (range == ranges.end()) return std::nullopt;
-    return round_trips.emplace(value, writer.round_trip(value, range->second, added)).first->second;
-  };
-  // A node comes after the nodes that it reads.
-  const auto put = [&](const ::onnx::NodeProto& node) {
-    for (auto& one : added) *graph.add_node() = std::move(one);
-    added.clear();
-    *graph.add_node() = node;
-  };
-  bool has_nibbles = false;
+  Quantizer quantizer(*state_, ranges, options, graph);
   graph.clear_node();
-  for (::onnx::NodeProto node : state_->proto.graph().node()) {
-    if (!state_->is_quantized(node, options)) {
-      if (state_->is_layer(node)) result.left.push_back(fmt::format("{}: is kept", node.name()));
-      put(node);
-      continue;
-    }
-    if (state_->is_nibble_layer(node, options)) {
-      const ::onnx::TensorProto& weight = *state_->constants.at(node.input(1));
-      const auto made = writer.nibbles(node, weight, channel_axis(node, weight) == 1);
-      result.layers.push_back({node.name(), node.op_type(), "", made.sqnr_db});
-      std::ranges::for_each(made.nodes, put);
-      has_nibbles = true;
-      continue;
-    }
-    const std::string input = node.input(0);
-    const int inputs = state_->is_layer(node) ? 1 : node.input_size();
-    if (state_->is_layer(node)) {
-      const ::onnx::TensorProto& weight = *state_->constants.at(node.input(1));
-      const auto axis = channel_axis(node, weight);
-      const auto range = ranges.find(input);
-      if (!axis || range == ranges.end()) {
-        result.left.push_back(
-            fmt::format("{}: {}", node.name(), axis ? "its input has no range" : "its weight has an unusual rank"));
-        put(node);
-        continue;
-      }
-      auto& made = weights.try_emplace(fmt::format("{} {}", node.input(1), *axis)).first->second;
-      if (made.value.empty()) made = writer.weight(weight, *axis, added);
-      node.set_input(1, made.value);
-      const auto bias = node.input_size() > 2 ? state_->constants.find(node.input(2)) : state_->constants.end();
-      const bool is_plain = node.op_type() == "Conv" || (!attribute_of(node, "alpha") && !attribute_of(node, "beta"));
-      if (bias != state_->constants.end() && is_float(*bias->second) && bias->second->dims_size() == 1 && is_plain) {
-        if (const auto codes = writer.bias(*bias->second, range->second.scale(), made.scales, added))
-          node.set_input(2, *codes);
-      }
-      result.layers.push_back({node.name(), node.op_type(), input, made.sqnr_db});
-    }
-    for (int i = 0; i < inputs; ++i) {
-      if (const auto value = through(node.input(i))) node.set_input(i, *value);
-    }
-    put(node);
-  }
+  for (const ::onnx::NodeProto& node : state_->proto.graph().node()) quantizer.add(node);
   // Files of old versions name their constants as inputs too.
   erase_if(*graph.mutable_input(), [&](const auto& input) { return state_->constants.contains(input.name()); });
   drop_unread(graph);
   graph.clear_value_info();
-  if (has_nibbles) import_microsofts(proto);
+  if (quantizer.has_nibbles()) import_microsofts(proto);
+  QuantizedModel& result = quantizer.result();
   result.file = proto.SerializeAsString();
-  return result;
+  return std::move(result);
 }
 
 }  // namespace qgen::onnx

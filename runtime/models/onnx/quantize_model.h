@@ -83,6 +83,7 @@ class FloatModel {
 
  private:
   struct State;
+  class Quantizer;
   explicit FloatModel(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

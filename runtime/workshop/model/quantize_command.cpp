@@ -192,6 +192,46 @@ Done check_plot(const std::string& file) {
   return refused(fmt::format("--plot: '{}' does not end in .svg", file));
 }
 
+// Runs the model on all samples, for one group of activations after the other, and shows the progress.
+Expected<Calibrated> calibrated_on(const std::vector<Tensors>& samples, const onnx::FloatModel& source,
+                                   const std::vector<std::vector<std::string>>& groups, Runner& runner,
+                                   const CalibrationOptions& options) {
+  Progress progress(::isatty(STDERR_FILENO) != 0);
+  const size_t passes = options.method == CalibrationMethod::minmax ? 2 : 3;
+  const size_t total = passes * groups.size() * samples.size();
+  size_t done = 0;
+  std::optional<graph::Model> model;  // of the group that is run
+  std::vector<std::string> of_model;
+  const RunSample run = [&](const std::vector<std::string>& names, size_t sample) -> Expected<Tensors> {
+    if (!model || of_model != names) {
+      auto made = runner.model_of(source.with_outputs(names), samples[sample]);
+      if (!made) return made.error();
+      model.emplace(*std::move(made));
+      of_model = names;
+    }
+    auto values = model->run(inputs_of(model->graph(), samples[sample]));
+    progress.show("calibrate", ++done, total);
+    return values;
+  };
+  auto calibrated = calibrate(groups, samples.size(), run, options);
+  progress.clear();
+  return calibrated;
+}
+
+// The signal to noise of all outputs of a model, against those of another, for all samples.
+Expected<double> outputs_sqnr_db(Runner& runner, const std::string& model, const std::string& quantized,
+                                 const std::vector<Tensors>& samples) {
+  Tensors wanted, got;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    for (const auto& [text, into] : {std::pair(&model, &wanted), std::pair(&quantized, &got)}) {
+      const auto outputs = runner.run(*text, samples[i]);
+      if (!outputs) return outputs.error();
+      for (const auto& [name, tensor] : *outputs) into->emplace(fmt::format("{} {}", i, name), tensor);
+    }
+  }
+  return sqnr_db_of(wanted, got);
+}
+
 }  // namespace
 
 Expected<int> quantize(const Program& program, const Arguments& arguments) {
@@ -222,42 +262,17 @@ Expected<int> quantize(const Program& program, const Arguments& arguments) {
   const auto groups = groups_of(*source, *activations, program.operators, runner, samples->front());
   if (!groups) return groups.error();
 
-  Progress progress(::isatty(STDERR_FILENO) != 0);
-  const size_t passes = arguments.calibration.method.method == CalibrationMethod::minmax ? 2 : 3;
-  const size_t total = passes * groups->size() * samples->size();
-  size_t done = 0;
-  std::optional<graph::Model> model;  // of the group that is run
-  std::vector<std::string> of_model;
-  const RunSample run = [&](const std::vector<std::string>& names, size_t sample) -> Expected<Tensors> {
-    if (!model || of_model != names) {
-      auto made = runner.model_of(source->with_outputs(names), (*samples)[sample]);
-      if (!made) return made.error();
-      model.emplace(*std::move(made));
-      of_model = names;
-    }
-    auto values = model->run(inputs_of(model->graph(), (*samples)[sample]));
-    progress.show("calibrate", ++done, total);
-    return values;
-  };
-  const auto calibrated = calibrate(*groups, samples->size(), run, arguments.calibration.method);
-  progress.clear();
+  const auto calibrated = calibrated_on(*samples, *source, *groups, runner, arguments.calibration.method);
   if (!calibrated) return calibrated.error();
   const auto quantized = source->quantized(calibrated->ranges, options);
   if (!quantized) return quantized.error();
   if (Done written = write_model(*source, quantized->file, arguments.compiled); !written) return written.error();
 
-  // The two models, side by side.
   const std::string file = source->file();
-  Tensors wanted, got;
-  for (size_t i = 0; i < samples->size(); ++i) {
-    for (const auto& [text, into] : {std::pair(&file, &wanted), std::pair(&quantized->file, &got)}) {
-      const auto outputs = runner.run(*text, (*samples)[i]);
-      if (!outputs) return outputs.error();
-      for (const auto& [name, tensor] : *outputs) into->emplace(fmt::format("{} {}", i, name), tensor);
-    }
-  }
+  const auto of_outputs = outputs_sqnr_db(runner, file, quantized->file, *samples);
+  if (!of_outputs) return of_outputs.error();
   const std::vector<LayerNoise> noise = noise_of(*quantized, *calibrated);
-  print_report(*quantized, noise, sqnr_db_of(wanted, got));
+  print_report(*quantized, noise, *of_outputs);
   if (!arguments.plot.empty()) {
     if (Done written = write_file(arguments.plot, noise_plot(noise)); !written) return written.error();
   }
