@@ -90,7 +90,8 @@ void add_list(CLI::App& app, const std::string& name, std::vector<std::string>& 
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void declare_options(CLI::App& app, Flags& flags) {
+// What is read and written, and how modules are compiled.
+void declare_files(CLI::App& app, Flags& flags) {
   add_version_flag(app, "qgen");
   app.add_option("SPECS", flags.run.specs, "spec files, or folders of *.yaml")->type_name("");
   app.add_option("-o,--output", flags.run.output, "the folder to write, or to compare with")->type_name("DIR");
@@ -110,6 +111,10 @@ void declare_options(CLI::App& app, Flags& flags) {
                  "spec with 'target' has its own")
       ->check(one_of_words(spec::target_words()))
       ->option_text("VERSION");
+}
+
+// Which variants are made.
+void declare_subsets(CLI::App& app, Flags& flags) {
   app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, such as 'copy.*.vec?'")
       ->type_name("GLOB");
   add_list(app, "--operators", flags.run.settings.subset.operators,
@@ -122,6 +127,10 @@ void declare_options(CLI::App& app, Flags& flags) {
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+// What is emitted, and limits.
+void declare_output(CLI::App& app, Flags& flags) {
   app.add_flag("--one-source", flags.run.settings.emit.is_one_source,
                "write cpp/all.cpp too, which is all other sources but operators.cpp");
   app.add_option("--tuning", flags.run.tuning,
@@ -142,6 +151,10 @@ void declare_options(CLI::App& app, Flags& flags) {
       ->option_text("N");
   app.add_option("--namespace", flags.run.settings.emit.name_space, "of generated code (default qgen::generated)")
       ->type_name("NAME");
+}
+
+// The cache, and what a run reports.
+void declare_cache_and_reports(CLI::App& app, Flags& flags) {
   app.add_option("--cache", flags.cache, "the folder of the cache (default ~/.cache/qgen)")->type_name("DIR");
   app.add_option(
          "--remote-cache", flags.run.remote_cache,
@@ -201,7 +214,10 @@ void declare(CLI::App& app, Flags& flags) {
   wrap_help(app);
   app.set_help_flag("-h,--help", "print this and exit");
   app.footer(kExamples);
-  declare_options(app, flags);
+  declare_files(app, flags);
+  declare_subsets(app, flags);
+  declare_output(app, flags);
+  declare_cache_and_reports(app, flags);
   app.option_defaults()->group(kQuestions);
   declare_questions(app, flags);
 }

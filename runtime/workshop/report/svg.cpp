@@ -73,6 +73,35 @@ class Marks {
   std::vector<Box> placed_;
 };
 
+// The grid of both axes, with the powers of ten at its lines.
+std::string grid_text(const Decades& x, const Decades& y) {
+  std::string svg;
+  for (int power = x.low; power <= x.high; power += x.step()) {
+    const double at = x.at(power);
+    svg += fmt::format(
+        "<path class=\"grid\" d=\"M{0:.1f} {1}V{2}\"/><text class=\"tick\" text-anchor=\"middle\" x=\"{0:.1f}\" "
+        "y=\"{3}\">{4}</text>\n",
+        at, kTop, kTop + kHeight, kTop + kHeight + 17, power_of_ten(power));
+  }
+  for (int power = y.low; power <= y.high; power += y.step()) {
+    const double at = y.at(power);
+    svg += fmt::format(
+        "<path class=\"grid\" d=\"M{1} {0:.1f}H{2}\"/><text class=\"tick\" text-anchor=\"end\" x=\"{3}\" "
+        "y=\"{4:.1f}\">{5}</text>\n",
+        at, kLeft, kLeft + kWidth, kLeft - 6, at + 4, power_of_ten(power));
+  }
+  return svg;
+}
+
+std::string axis_titles(const std::string& of_x, const std::string& of_y) {
+  std::string svg = fmt::format("<text class=\"axis\" text-anchor=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n",
+                                kLeft + kWidth / 2, kTop + kHeight + 32, escaped(of_x));
+  svg +=
+      fmt::format("<text class=\"axis\" text-anchor=\"middle\" transform=\"translate(14 {}) rotate(-90)\">{}</text>\n",
+                  kTop + kHeight / 2, escaped(of_y));
+  return svg;
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -129,25 +158,7 @@ std::string LogChart::text() const {
       "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">\n"
       "<text class=\"title\" x=\"{3}\" y=\"16\">{2}</text>\n",
       kLeft + kWidth + kRight, height, escaped(title_), kLeft);
-  for (int power = x.low; power <= x.high; power += x.step()) {
-    const double at = x.at(power);
-    svg += fmt::format(
-        "<path class=\"grid\" d=\"M{0:.1f} {1}V{2}\"/><text class=\"tick\" text-anchor=\"middle\" x=\"{0:.1f}\" "
-        "y=\"{3}\">{4}</text>\n",
-        at, kTop, kTop + kHeight, kTop + kHeight + 17, power_of_ten(power));
-  }
-  for (int power = y.low; power <= y.high; power += y.step()) {
-    const double at = y.at(power);
-    svg += fmt::format(
-        "<path class=\"grid\" d=\"M{1} {0:.1f}H{2}\"/><text class=\"tick\" text-anchor=\"end\" x=\"{3}\" "
-        "y=\"{4:.1f}\">{5}</text>\n",
-        at, kLeft, kLeft + kWidth, kLeft - 6, at + 4, power_of_ten(power));
-  }
-  svg += fmt::format("<text class=\"axis\" text-anchor=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n", kLeft + kWidth / 2,
-                     kTop + kHeight + 32, escaped(x_title_));
-  svg +=
-      fmt::format("<text class=\"axis\" text-anchor=\"middle\" transform=\"translate(14 {}) rotate(-90)\">{}</text>\n",
-                  kTop + kHeight / 2, escaped(y_title_));
+  svg += grid_text(x, y) + axis_titles(x_title_, y_title_);
   double row = legend + 12;
   for (size_t i = 0; i < lines_.size(); ++i, row += kLegendRow) {
     const auto& [is_level, log, name] = lines_[i];
