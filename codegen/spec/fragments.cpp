@@ -316,7 +316,8 @@ class Merger {
   }
 
   YamlNode merge_parts(const std::vector<const YamlEntry*>& parts, const Key& key) {
-    if (key.form == Form::one || key.form == Form::tuple) {
+    const bool is_object = key.form == Form::one && key.leaf == Leaf::object;  // a fragment may have some of its keys
+    if (!is_object && (key.form == Form::one || key.form == Form::tuple)) {
       for (size_t i = 1; i < parts.size(); ++i) report_twice(parts[i]->key, parts[i - 1]->key);
       return parts.back()->value;
     }

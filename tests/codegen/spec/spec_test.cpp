@@ -969,6 +969,27 @@ TEST(Fragments, TakeValuesOfParameters) {
   EXPECT_THAT(values((*specs)[2]), testing::IsEmpty());
 }
 
+// A fragment has the tolerance, and the spec the reference. Neither may have what the other has.
+TEST(Fragments, HaveAPartOfVerify) {
+  const auto parsed = [](std::string_view verify) {
+    return parse_specs({{"bounded.yaml", "fragment: bounded\nverify: {tolerance: {abs: 2^-9, why: two roundings}}\n"},
+                        {"a.yaml", fmt::format("operator: a\nuse: [bounded]\nproblem: {{m: u32}}\n"
+                                               "operands: {{output: {{access: write, dtype: f32}}}}\n"
+                                               "verify: {{{}}}\nrecipes: {{one: {{steps: [{{kernel: b}}]}}}}\n",
+                                               verify)}},
+                       UnusedFragments::are_errors);
+  };
+  const auto specs = parsed("reference: other");
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  EXPECT_EQ(specs->front().verify->reference.value, "other");
+  EXPECT_EQ(specs->front().verify->tolerance.abs, 0x1p-9);
+  const auto twice = parsed("reference: other, tolerance: {abs: 0, why: exact}");
+  ASSERT_FALSE(twice);
+  EXPECT_TEXT(to_text(twice.error(), {}),
+              "a.yaml:5:28: error: 'tolerance' is given twice\n"
+              "bounded.yaml:2:10: note: first given here\n");
+}
+
 // A fragment passes the kernel that it takes on to a fragment of its recipe.
 TEST(Fragments, PassKernelsOn) {
   const auto parsed = [](std::string_view passed) {
