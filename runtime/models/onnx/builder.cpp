@@ -451,6 +451,27 @@ ValueId Builder::tabled(ValueId codes, const ByteTable& table, const PerTensor& 
   return result;
 }
 
+std::optional<IntegerRange> Builder::add_function(graph::Node& node, const Function& function, const Form& form,
+                                                  const std::optional<FunctionTable>& table, const PerTensor& output,
+                                                  const std::string& node_name) {
+  if (form.has_activation && !function.word.empty()) {
+    node.attributes.insert_or_assign("activation", AttributeValue(std::string(function.word)));
+  } else if (table) {
+    node.inputs.push_back(
+        {"table", constant(node_name + " table", make_tensor<int8_t>(DType::i8, {256}, table->table))});
+    set_parameters(node, "table_input", table->input);
+    if (!function.bounds)
+      note(node_name, fmt::format("its function becomes a lookup table of integers, for which a scale of {} was "
+                                  "chosen: the model has no quantization between the layer and the function",
+                                  table->input.scale));
+  } else if (function.bounds) {
+    const IntegerRange bounds = integer_bounds(*function.bounds, output);
+    if (form.style != Style::fused) return bounds;
+    set_bounds(node, bounds);
+  }
+  return std::nullopt;
+}
+
 // The function is an activation, bounds or a table of the operator that computes its argument, or a node after it.
 Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) {
   const Pending::Key key{output.scale, output.zero_point};
@@ -499,20 +520,7 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
     function.reset();
   }
   std::optional<IntegerRange> bounds;
-  if (function && is_word) {
-    node->attributes.insert_or_assign("activation", AttributeValue(std::string(function->word)));
-  } else if (table) {
-    node->inputs.push_back(
-        {"table", constant(pending.name + " table", make_tensor<int8_t>(DType::i8, {256}, table->table))});
-    set_parameters(*node, "table_input", table->input);
-    if (!function->bounds)
-      note(pending.name, fmt::format("its function becomes a lookup table of integers, for which a scale of {} was "
-                                     "chosen: the model has no quantization between the layer and the function",
-                                     table->input.scale));
-  } else if (function && function->bounds) {
-    bounds = integer_bounds(*function->bounds, output);
-    if (form.style == Style::fused) set_bounds(*node, *std::exchange(bounds, {}));
-  }
+  if (function) bounds = add_function(*node, *function, form, table, output, pending.name);
   if (form.style == Style::fused) add_parameters(*node, "output", output);
   else set_parameters(*node, "output", output);
   ValueId codes = add(*std::move(node), pending.shape);

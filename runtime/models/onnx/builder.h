@@ -93,6 +93,10 @@ class Builder {
   ValueId dequantized(const View& view);
   // q8ta_table of the bytes that `codes` is a function of.
   ValueId tabled(ValueId codes, const ByteTable& table, const PerTensor& output, const std::string& name);
+  // The function as an activation, a table or bounds of the node. Returns the bounds of a node that cannot have them.
+  std::optional<IntegerRange> add_function(graph::Node& node, const Function& function, const Form& form,
+                                           const std::optional<FunctionTable>& table, const PerTensor& output,
+                                           const std::string& name);
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
   Done add_operand(graph::Node& node, Style style, const Pending::Operand& operand);
   // One element of any shape, as an operand next to these bytes.

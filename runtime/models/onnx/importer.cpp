@@ -10,6 +10,7 @@
 #include "runtime/models/onnx/evaluate.h"
 #include "runtime/models/onnx/fold.h"
 #include "runtime/models/onnx/passes.h"
+#include "runtime/models/onnx/written_out.h"
 
 namespace qgen::onnx {
 
@@ -629,6 +630,37 @@ Expected<Known> Importer::result_of_integers(const Node& node, Arguments argumen
   return result_of(node, operands);
 }
 
+Expected<std::optional<Known>> Importer::of_quantized_operator(const Node& node, Arguments arguments) {
+  const bool is_microsofts = node.domain == "com.microsoft", is_standard = node.domain.empty() || is_microsofts;
+  if (is_standard && node.op == "QuantizeLinear") return as_other(quantize(node, arguments));
+  if (is_standard && node.op == "DequantizeLinear") return as_other(dequantize(node, arguments));
+  if (node.domain.empty() && (node.op == "ConvInteger" || node.op == "MatMulInteger"))
+    return as_other(of_integers(node, arguments));
+  if (const auto* row = find_quantized_operator(node.op, node.domain))
+    return as_other(quantized_operator(*row, node, arguments));
+  if (is_microsofts && node.op == "MatMulNBits") return as_other(matmul_nbits(node, arguments));
+  if (is_microsofts && node.op == "GatherBlockQuantized") return as_other(gather_block_quantized(node, arguments));
+  return std::optional<Known>();
+}
+
+Expected<std::optional<Known>> Importer::of_arithmetic(const Node& node, Arguments arguments) {
+  if (node.op == "Add") {
+    if (auto biased = add_bias(node, arguments)) return std::optional(*std::move(biased));
+  }
+  if (node.op == "Mul") {
+    note_computed_scale(node, arguments);
+    if (auto scaled = with_computed_scale(node, arguments)) return std::optional(*std::move(scaled));
+  }
+  if (node.op == "Mul" || node.op == "Div" || node.op == "Add" || node.op == "Sub") {
+    auto layer = scaled_or_shifted(node, arguments);
+    if (!layer || *layer) return layer;
+  }
+  const bool is_by_constant = node.op == "Div" && arguments.size() == 2 && arguments[1] &&
+                              (arguments[1]->tensor() || arguments[1]->as<QuantizedConstant>());
+  if (is_by_constant) return as_other(divided(node, arguments));
+  return std::optional<Known>();
+}
+
 Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   if (node.broadcast_axis) return broadcast_along_axis(node, arguments);
   auto folded = fold(builder_, node, arguments);
@@ -636,15 +668,9 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   if (*folded) return **std::move(folded);
   if (computes_with_integers(node) && std::ranges::any_of(arguments, [](auto* it) { return it && are_sums(*it); }))
     return result_of_integers(node, arguments);
-  const bool is_standard = node.domain.empty() || node.domain == "com.microsoft";
-  if (is_standard && node.op == "QuantizeLinear") return quantize(node, arguments);
-  if (is_standard && node.op == "DequantizeLinear") return dequantize(node, arguments);
-  if (node.domain.empty() && (node.op == "ConvInteger" || node.op == "MatMulInteger"))
-    return of_integers(node, arguments);
-  if (const auto* row = find_quantized_operator(node.op, node.domain)) return quantized_operator(*row, node, arguments);
-  if (node.domain == "com.microsoft" && node.op == "MatMulNBits") return matmul_nbits(node, arguments);
-  if (node.domain == "com.microsoft" && node.op == "GatherBlockQuantized")
-    return gather_block_quantized(node, arguments);
+  auto quantized = of_quantized_operator(node, arguments);
+  if (!quantized) return quantized.error();
+  if (*quantized) return **std::move(quantized);
   if (!node.domain.empty()) {
     auto other = rewritten(node, arguments);
     if (!other) return other.error();
@@ -689,21 +715,9 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   if (*moved) return **std::move(moved);
   if (node.op == "DepthToSpace") return depth_to_space(node, arguments);
   if (node.op == "BatchNormalization") return batch_normalization(node, arguments);
-  if (node.op == "Add") {
-    if (auto biased = add_bias(node, arguments)) return *std::move(biased);
-  }
-  if (node.op == "Mul") {
-    note_computed_scale(node, arguments);
-    if (auto scaled = with_computed_scale(node, arguments)) return *std::move(scaled);
-  }
-  if (node.op == "Mul" || node.op == "Div" || node.op == "Add" || node.op == "Sub") {
-    auto layer = scaled_or_shifted(node, arguments);
-    if (!layer) return layer.error();
-    if (*layer) return **std::move(layer);
-  }
-  const bool is_by_constant = node.op == "Div" && arguments.size() == 2 && arguments[1] &&
-                              (arguments[1]->tensor() || arguments[1]->as<QuantizedConstant>());
-  if (is_by_constant) return divided(node, arguments);
+  auto sum_or_product = of_arithmetic(node, arguments);
+  if (!sum_or_product) return sum_or_product.error();
+  if (*sum_or_product) return **std::move(sum_or_product);
   if (std::ranges::find(patterns(), node.op, &Pattern::op) == patterns().end()) {
     auto chain = by_elements(node, arguments);
     if (!chain) return chain.error();

@@ -122,6 +122,10 @@ class Importer {
   Expected<Known> result_of(const Node& node, Arguments arguments);
   // The same, with sums of ConvInteger and MatMulInteger as integers.
   Expected<Known> result_of_integers(const Node& node, Arguments arguments);
+  // Quantization itself, and nodes whose ONNX definition has integers. nullopt: it is something else.
+  Expected<std::optional<Known>> of_quantized_operator(const Node& node, Arguments arguments);
+  // An Add, Sub, Mul or Div that changes another operation, or that is written as another one. nullopt: it is none.
+  Expected<std::optional<Known>> of_arithmetic(const Node& node, Arguments arguments);
   // The arguments, those of f16 as f32 if others are f32: these are in `wider`.
   Expected<std::vector<const Known*>> of_one_dtype(const Node& node, Arguments arguments, std::deque<Known>& wider);
   // For opsets before 7: the second operand with dimensions of length 1 added at its end.
