@@ -274,6 +274,14 @@ void remove_part_store(const Arguments& arguments) {
   for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path + end, code);
 }
 
+// The file of --out. The store beside it is not needed any more, if no problem failed.
+Done write_result(const Arguments& arguments, const Result& result, bool has_failed) {
+  if (result.is_empty()) return refused("no time was measured, so there is no result");
+  if (Done written = result.write(arguments.result); !written) return written;
+  if (!has_failed) remove_part_store(arguments);
+  return std::monostate{};
+}
+
 }  // namespace
 
 Expected<int> tune(const Program& program, const Arguments& arguments) {
@@ -330,9 +338,7 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
     }
   }
   if (!arguments.result.empty()) {
-    if (result.is_empty()) return refused("no time was measured, so there is no result");
-    if (Done written = result.write(arguments.result); !written) return written.error();
-    if (!has_failed) remove_part_store(arguments);
+    if (Done written = write_result(arguments, result, has_failed); !written) return written.error();
   }
   if (const std::string left_out = shares.of_left_out(); !left_out.empty()) fmt::print("{}\n", left_out);
   return has_failed ? kSomeFailed : kDone;
