@@ -237,7 +237,7 @@ TEST_F(AttentionTest, RotaryCacheWriteInPlace) {
 
 std::string said(const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); }
 
-// Two angles of two batches, of heads of eight elements.
+// Four angles for each of nine positions, for heads of eight elements; and new rows of two batches.
 const TensorDesc kRotaryTable{DType::f32, {9, 4}};
 const TensorDesc kNewRows{DType::f32, {2, 1, 3, 8}};
 // Two blocks of four keys for each batch.
