@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "operators.h"
@@ -349,6 +350,16 @@ const Layer kSlicesOfWindow{.batches = 3,
                             .causal = "to_last",
                             .window = 600,
                             .lengths = {2000, 601, 1}};
+// The first rows end before the first key, and a window counts back from there.
+const Layer kLargestWindow{.batches = 4,
+                           .heads = 5,
+                           .key_heads = 1,
+                           .queries = 17,
+                           .keys = 128,
+                           .width = 64,
+                           .causal = "to_last",
+                           .window = std::numeric_limits<int32_t>::max(),
+                           .lengths = {0, 4, 7, 128}};
 
 std::string text_of(const Layer& it) {
   return fmt::format("{} batches, {} and {} heads, {} x {}, {} and {} wide, {}, window {}, softcap {}, mask {}",
@@ -431,6 +442,8 @@ TEST_F(AttentionTest, OfSomeOfTheKeys) {
       {.batches = 4, .heads = 2, .queries = 1, .keys = 512, .width = 64, .lengths = {-7, 1, 512, 513}},
       {.batches = 2, .queries = 5, .keys = 10, .lengths = {0, 10}},
       {.batches = 2, .queries = 5, .keys = 100, .causal = "to_last", .window = 7, .lengths = {90, 4}},
+      kLargestWindow,
+      {.heads = 2, .queries = 9, .keys = 20, .width = 64, .causal = "from_first", .window = 19},
       {.heads = 4, .queries = 2, .keys = 1100, .width = 64},  // slices of 512
       kManySlices,
       kSlicesOfWindow,
@@ -547,6 +560,7 @@ const Layer kPagedLayers[] = {
     {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 64, .mask = {2, 1, 1, 64}},
     {.heads = 2, .queries = 9, .keys = 64, .causal = "to_last", .window = 20, .softcap = 5, .mask = {9, 64}},
     {.heads = 3, .key_heads = 3, .queries = 9, .keys = 4, .causal = "to_last"},
+    kLargestWindow,
     // Lengths of 0, 1, the capacity and one more.
     {.batches = 4, .heads = 2, .queries = 5, .keys = 64, .causal = "to_last", .lengths = {0, 1, 64, 65}},
     {.batches = 4, .heads = 2, .queries = 1, .keys = 512, .width = 64, .lengths = {-7, 1, 512, 513}},
@@ -873,6 +887,21 @@ TEST(AttentionCalls, SayWhatTheyCannotAttendTo) {
   EXPECT_TEXT(masked({DType::f16, {5, 9}}),
               "mask is f16, and query is f32\n"
               "  hint: both must have the same dtype");
+}
+
+TEST(AttentionCalls, HaveNoWindowOfAllKeys) {
+  using namespace generated::operators;
+  const auto of_window = [&](int64_t queries, int64_t window, generated::words::Causal causal) {
+    const TensorDesc query{DType::f32, {2, queries, 6, 8}}, key{DType::f32, {2, 9, 3, 8}};
+    return attention_call({.query = query, .key = key, .value = key}, {.causal = causal, .window = window})->problem;
+  };
+  for (const auto causal : {generated::words::Causal::from_first, generated::words::Causal::to_last}) {
+    EXPECT_EQ(of_window(5, 9, causal), of_window(5, 0, causal));
+    EXPECT_EQ(of_window(20, 20, causal), of_window(20, 0, causal));
+    EXPECT_EQ(of_window(20, std::numeric_limits<int32_t>::max(), causal), of_window(20, 0, causal));
+    EXPECT_NE(of_window(5, 8, causal), of_window(5, 0, causal));
+    EXPECT_NE(of_window(20, 19, causal), of_window(20, 0, causal));  // rows from 9 on do not see all of their keys
+  }
 }
 
 TEST(AttentionCalls, SayWhichBlocksTheyCannotRead) {

@@ -322,6 +322,8 @@ Expected<LayerAndOutput> layer_of(const auto& inputs, const auto& attributes,
   const bool is_empty = element_count(shape) == 0;  // a side may be past 32 bits
   const int64_t group = is_empty ? 1 : of_query.heads / of_key.heads;
   const double root = 1 / std::sqrt(static_cast<double>(of_query.width));
+  // A window of all keys is none. So kernels can subtract it from a position, which may be below 0.
+  const bool has_window = attributes.window < std::max(of_query.rows, keys);
   const fields::AttentionLayer layer{
       .batches = is_empty ? 0 : u32(of_query.batches),
       .key_heads = is_empty ? 0 : u32(of_key.heads),
@@ -338,7 +340,7 @@ Expected<LayerAndOutput> layer_of(const auto& inputs, const auto& attributes,
       .mask_strides = mask_strides,
       .scale = static_cast<float>(attributes.scale.value_or(of_query.width == 0 ? 1.0 : root)),
       .softcap = static_cast<float>(attributes.softcap),
-      .window = u32(attributes.window),
+      .window = has_window ? u32(attributes.window) : 0,
       .causal = attributes.causal,
       .has_softcap = attributes.softcap > 0 ? 1u : 0u,
       .has_mask = inputs.mask ? 1u : 0u,
