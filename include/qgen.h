@@ -337,7 +337,8 @@ QGEN_API qgen_code qgen_generator_feed(qgen_generator* generator, const int32_t*
    qgen_generator_feed() still needs a token for it. */
 QGEN_API qgen_code qgen_generator_end(qgen_generator* generator, size_t sequence, qgen_error** error);
 /* Writes the next token of each sequence to `tokens`: with a `top_k` of 1 the most likely one. Otherwise it is drawn from
-   the top_k most likely ones, or with 0 from all, with logits divided by `temperature`. */
+   the top_k most likely ones, or with 0 from all, with logits divided by `temperature`, which is
+   from 1e-6 to 1e6. */
 QGEN_API qgen_code qgen_generator_next(qgen_generator* generator, uint32_t top_k, double temperature, uint64_t seed,
                                        int32_t* tokens, qgen_error** error);
 

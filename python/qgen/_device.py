@@ -33,6 +33,8 @@ def as_numpy(value: Any, name: str) -> Array:
     except ValueError as error:  # a list of rows of different lengths
         raise InvalidArgument(f"'{name}' is no array: {error}") from None
     if not is_array:
+        if array.dtype.kind == "i" and array.size and not -2**31 <= array.min() <= array.max() < 2**31:
+            raise InvalidArgument(f"'{name}' has an integer that int32 lacks", "pass an array of another dtype")
         array = array.astype({"f": np.float32, "i": np.int32}.get(array.dtype.kind, array.dtype))
     if array.dtype.name not in _DTYPES:
         raise InvalidArgument(f"'{name}' is of {array.dtype.name}", "convert it to one of " + ", ".join(_DTYPES))

@@ -9,19 +9,32 @@ from typing import TYPE_CHECKING, Any, Callable, Collection, Iterator, Mapping, 
 from ._device import Device, _Given, opened
 from ._errors import InvalidArgument
 from ._handle import Handle
-from ._library import ON_TOKEN, Generation, lib, path_bytes
+from ._library import ON_TOKEN, Generation, lib, path_bytes, whole_number
 
 if TYPE_CHECKING:
     from ._types import Path
 
 
+_MOST_I32, _MOST_U32, _MOST_I64, _MOST_U64 = 2**31 - 1, 2**32 - 1, 2**63 - 1, 2**64 - 1
+_MOST_NEW_TOKENS = 2**24  # as for qgen-model
 _CACHES = ("model", "int8", "paged", "paged_int8")  # in the order of qgen_cache
+
+
+def _tokens(tokens: Collection[int]) -> Array[c_int32]:
+    return (c_int32 * len(tokens))(*[whole_number(token, "a token", 0, _MOST_I32) for token in tokens])
+
+
+def _drawing(top_k: int, temperature: float, seed: int) -> tuple[int, float, int]:
+    """How the next token is drawn, as C takes it. It refuses most temperatures itself."""
+    if temperature == 0:  # which would be 1 in a qgen_generation
+        raise InvalidArgument("the temperature is 0, and must be from 1e-06 to 1000000", "a top_k of 1 gives the most likely token")
+    return whole_number(top_k, "top_k", 0, _MOST_U32), temperature, whole_number(seed, "seed", 0, _MOST_U64)
 
 
 def _flat(tokens: Sequence[Sequence[int]]) -> tuple[Array[c_int32], Array[c_size_t]]:
     """The tokens of all sequences, one sequence after the other, and the number of each."""
     everything = [token for sequence in tokens for token in sequence]
-    return (c_int32 * len(everything))(*everything), (c_size_t * len(tokens))(*map(len, tokens))
+    return _tokens(everything), (c_size_t * len(tokens))(*map(len, tokens))
 
 
 class Generator(Handle):
@@ -44,6 +57,9 @@ class Generator(Handle):
         if cache not in _CACHES: raise ValueError(f"cache is {cache!r}, and must be one of {', '.join(_CACHES)}")
         self.device, handle, path = opened(device), c_void_p(), path_bytes(file, "the file")
         form = _CACHES.index(cache)
+        capacity = whole_number(capacity, "capacity", 1, _MOST_I64)
+        block_size = whole_number(block_size, "block_size", 1, _MOST_I64)
+        blocks = whole_number(blocks, "blocks", 0, _MOST_I64)
         if cache.startswith("paged"):
             lib.generator_load_paged(self.device, path, capacity, form, block_size, blocks, byref(handle))
         else:
@@ -63,7 +79,7 @@ class Generator(Handle):
 
     def start(self, sequences: int = 1) -> None:
         """Forgets all tokens; the next ones are of so many sequences."""
-        lib.generator_start(self, sequences)
+        lib.generator_start(self, whole_number(sequences, "the number of sequences", 0, _MOST_I32))
         self._sequences = sequences
 
     def feed(self, tokens: Sequence[Sequence[int]]) -> None:
@@ -73,13 +89,13 @@ class Generator(Handle):
     def end(self, sequence: int) -> None:
         """The sequence has ended: with paged caches, it gives its blocks to the other ones. Runs compute no tokens of it any
         more, although feed() still wants one."""
-        lib.generator_end(self, sequence)
+        lib.generator_end(self, whole_number(sequence, "the sequence", 0, _MOST_I32))
 
     def next(self, top_k: int = 1, temperature: float = 1.0, seed: int = 0) -> list[int]:
         """The token after those fed, of each sequence: the most likely one, or drawn from the `top_k` most likely ones.
         With 0 it is drawn from all."""
         tokens = (c_int32 * max(getattr(self, "_sequences", 0), 1))()
-        lib.generator_next(self, top_k, temperature, seed, tokens)
+        lib.generator_next(self, *_drawing(top_k, temperature, seed), tokens)
         return list(tokens)
 
     def generate(self, prompts: Sequence[Sequence[int]], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
@@ -90,7 +106,8 @@ class Generator(Handle):
         `top_k` of 1, else tokens drawn as by next(). `on_token(sequence, token)` gets each token when it is there; if it
         returns False, the sequence ends. It must not use the generator. `inputs`: as of set_inputs(), which may have been
         called before."""
-        if max_tokens < 1: raise InvalidArgument(f"max_tokens is {max_tokens}", "1 at least")
+        max_tokens = whole_number(max_tokens, "max_tokens", 1, _MOST_NEW_TOKENS)
+        drawing = _drawing(top_k, temperature, seed)
         if inputs is not None: self.set_inputs(inputs)
         raised: list[BaseException] = []
 
@@ -101,8 +118,8 @@ class Generator(Handle):
                 raised.append(error)
                 return 0
 
-        count, ends = len(prompts), (c_int32 * len(end))(*end)
-        generation = Generation(max_tokens, ends, len(ends), top_k, temperature, seed, 0,
+        count, ends = len(prompts), _tokens(end)
+        generation = Generation(max_tokens, ends, len(ends), *drawing, 0,
                                 ON_TOKEN(called) if on_token else ON_TOKEN(0), None)
         said, lengths = (c_int32 * (count * max_tokens))(), (c_size_t * count)()
         self._sequences = count  # also if it fails: it has started anew then

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import operator
 import os
 import pathlib
 from ctypes import (POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64,
@@ -198,6 +199,14 @@ def encoded(word: Any, name: str) -> bytes:
         return word.encode()
     except UnicodeEncodeError:
         raise InvalidArgument(f"{name} {word!r} cannot be encoded as UTF-8") from None
+
+
+def whole_number(value: Any, name: str, least: int, most: int) -> int:
+    """A whole number as C takes it: ctypes would take others modulo a power of two. `name`: what it is, for the error."""
+    number = operator.index(value)
+    if not least <= number <= most:
+        raise InvalidArgument(f"{name} is {number}, and must be from {least} to {most}")
+    return number
 
 
 def path_bytes(path: Any, name: str) -> bytes:

@@ -177,6 +177,7 @@ class TestArguments(unittest.TestCase):
         self.refused("the name of an input is int 3", lambda: run("softmax", {3: x}))
         self.refused("the kernel is int 3", lambda: run("softmax", {"input": x}, kernel=3))
         self.refused("'input' is no array", lambda: self.dev.softmax([[1, 2], [3]]))
+        self.refused("'input' has an integer that int32 lacks", lambda: self.dev.softmax([[1, 2**32 + 1]]))
         self.refused("'output' is an output", lambda: self.dev.softmax(x, output=np.zeros_like(x)))
         self.refused("must be a qgen.Device", lambda: qgen.Model(MODEL, "cpu"))
         self.refused("the graph has no input 'nope'", lambda: qgen.Model(MODEL, self.dev).run({"nope": x}))
@@ -284,7 +285,33 @@ class TestGenerator(unittest.TestCase):
         self.assertEqual(caught.exception.args, (13,))
         self.assertEqual(generator.generate([[1, 2, 3, 4, 5]], max_tokens=6), self.TOKENS[:1])
         with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate(self.PROMPTS, max_tokens=0)
-        self.assertEqual(caught.exception.message, "max_tokens is 0")
+        self.assertEqual(caught.exception.message, "max_tokens is 0, and must be from 1 to 16777216")
+
+    def test_numbers_are_not_wrapped(self):
+        generator, prompt = qgen.Generator(self.FILE, capacity=10), [1, 2, 3]
+
+        def refused(call, *arguments, **named):
+            with self.assertRaises(qgen.InvalidArgument) as caught: call(*arguments, **named)
+            return caught.exception.message
+
+        for token in (2**32 + 1, -1):
+            self.assertEqual(refused(generator.generate, [[token]]), f"a token is {token}, and must be from 0 to 2147483647")
+            refused(generator.generate, [prompt], end=[token])
+            refused(generator.feed, [[token]])
+        for top_k in (-1, 2**32): refused(generator.generate, [prompt], top_k=top_k)
+        for seed in (-1, 2**64): refused(generator.generate, [prompt], top_k=0, seed=seed)
+        for temperature in (0, -1, 1e-40, 1e300, float("nan")):
+            refused(generator.generate, [prompt], top_k=0, temperature=temperature)
+            refused(lambda: list(generator.stream(prompt, top_k=0, temperature=temperature)))
+        self.assertEqual(refused(generator.generate, [prompt], max_tokens=2**40),
+                         "max_tokens is 1099511627776, and must be from 1 to 16777216")
+        for number in (-1, 2**64):
+            refused(generator.start, number)
+            refused(generator.end, number)
+            refused(qgen.Generator, self.FILE, capacity=number)
+            refused(qgen.Generator, self.FILE, capacity=10, cache="paged", block_size=number)
+            refused(qgen.Generator, self.FILE, capacity=10, cache="paged", blocks=number)
+        self.assertEqual(generator.generate(self.PROMPTS[:1], max_tokens=6), self.TOKENS[:1])
 
     def test_an_int8_cache(self):
         generator = qgen.Generator(self.FILE, capacity=10, cache="int8")

@@ -561,9 +561,19 @@ Expected<HostTensor> Generator::logits() {
   return context_->executor.download(*last_->output(kLogits));
 }
 
+namespace {
+
+Done check_temperature(const Sampling& sampling) {
+  if (sampling.temperature >= kLeastTemperature && sampling.temperature <= kMostTemperature) return std::monostate{};
+  return refused(fmt::format("the temperature is {}, and must be from {} to {}", sampling.temperature,
+                             kLeastTemperature, kMostTemperature),
+                 "a top_k of 1 gives the most likely token");
+}
+
+}  // namespace
+
 Expected<std::vector<int32_t>> Generator::next(const Sampling& sampling) {
-  if (!(sampling.temperature > 0))
-    return refused(fmt::format("the temperature is {}, and must be above 0", sampling.temperature));
+  if (Done sound = check_temperature(sampling); !sound) return sound.error();
   if (!last_) return nothing_fed();
   if (sampling.is_greedy()) return most_likely_;
   const DeviceTensor& logits = *last_->output(kLogits);
@@ -596,6 +606,7 @@ Expected<Generated> Generator::generate(const TokenLists& prompts, const Generat
                                         const OnToken& on_token) {
   start(prompts.size());
   if (Done sound = check(prompts); !sound) return sound.error();
+  if (Done sound = check_temperature(options.sampling); !sound) return sound.error();
   size_t longest = 0;
   Generated result{.tokens = TokenLists(prompts.size())};
   for (const auto& prompt : prompts) {

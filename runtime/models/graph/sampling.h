@@ -16,9 +16,12 @@
 
 namespace qgen::graph {
 
+// Logits divided by less may be infinite in f32, and those divided by more are all the same.
+constexpr double kLeastTemperature = 1e-6, kMostTemperature = 1e6;
+
 struct Sampling {
   uint32_t top_k = 1;      // 1: the token with the largest logit. 0: all tokens
-  double temperature = 1;  // above 0
+  double temperature = 1;  // from kLeastTemperature to kMostTemperature
   uint64_t seed = 0;
 
   bool is_greedy() const { return top_k == 1; }

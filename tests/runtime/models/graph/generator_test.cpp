@@ -638,7 +638,19 @@ TEST_F(GeneratorTest, SaysWhatItCannotFeed) {
   EXPECT_EQ(said(it->feed({{1, 2}, {3}})),
             "sequence 0 gets 2 tokens, and sequence 1 gets 1\n"
             "  hint: only the first tokens of sequences may differ in number");
-  EXPECT_EQ(to_text(it->next({.top_k = 5, .temperature = 0}).error()), "the temperature is 0, and must be above 0");
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const double temperature : {0.0, -1.0, 1e-40, 1e-300, 9e-7, 2e6, kInfinity, kNan}) {
+    const std::string refusal = fmt::format(
+        "the temperature is {}, and must be from 1e-06 to 1000000\n"
+        "  hint: a top_k of 1 gives the most likely token",
+        temperature);
+    EXPECT_EQ(to_text(it->next({.top_k = 5, .temperature = temperature}).error()), refusal);
+    const auto generated = it->generate({{1}}, {.sampling = {.top_k = 5, .temperature = temperature}});
+    EXPECT_EQ(to_text(generated.error()), refusal);
+  }
+  it->start(1);
+  ASSERT_TRUE(it->feed({{1}}));
+  EXPECT_EQ(it->next({.top_k = 0, .temperature = 1e-6}), it->next({}));
 }
 
 TEST_F(GeneratorTest, ATokenEndsASequence) {
