@@ -82,6 +82,8 @@ qgen_register_test(big_endian_is_refused LABELS host COMMAND "${CMAKE_CURRENT_SO
   "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/big_endian")
 qgen_register_test(try_device_lends LABELS host COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/try_device_lends.sh"
   "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/try_device_lends")
+qgen_register_test(folders_stay LABELS host COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/folders_stay.sh"
+  "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/folders_stay")
 qgen_register_test(sbom LABELS host COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/sbom.py"
   "${PROJECT_SOURCE_DIR}/scripts/write_sbom.py" "${PROJECT_BINARY_DIR}")
 find_program(QGEN_MKDOCS mkdocs)
