@@ -171,6 +171,10 @@ struct Store::State {
       return {Error::Kind::invalid_argument, fmt::format("'{}' is no store: it is no SQLite file", shown_path()),
               std::string(kMoveAway)};
     }
+    if (code == SQLITE_CORRUPT) {
+      return {Error::Kind::invalid_argument,
+              fmt::format("'{}' is damaged: {}", shown_path(), sqlite3_errmsg(database.get())), std::string(kMoveAway)};
+    }
     return {Error::Kind::system,
             fmt::format("{} '{}': {}", doing, shown_path(),
                         code != SQLITE_OK ? sqlite3_errmsg(database.get()) : "it has other tables than a store"),

@@ -598,6 +598,8 @@ TEST_F(StoreTest, RefusesADatabaseCutShort) {
   auto store = Store::open(path());
   const bool is_read = store && store->rows(device_);
   EXPECT_FALSE(is_read) << "half of the rows are gone";
+  const std::string said = to_text(store ? store->rows(device_).error() : store.error());
+  EXPECT_THAT(said, HasSubstr("' is damaged: database disk image is malformed\n  hint: move it away"));
 }
 
 // ---- many writers, killed at any moment -----------------------------------------------------------------------------
