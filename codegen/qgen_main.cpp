@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "codegen/cache/remote_cache.h"
+#include "codegen/inputs.h"
 #include "codegen/run.h"
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/words.h"
@@ -250,6 +251,24 @@ RunOptions options_of(const Flags& flags) {
   return options;
 }
 
+// qgen reads each file of the first root as a template, so nothing may be written there.
+std::string fault_of_place(const RunOptions& options, bool writes) {
+  const auto roots = options.template_roots.empty() ? default_template_roots(options.specs) : options.template_roots;
+  if (roots.empty()) return "";
+  const auto is_below_root = [&](const std::string& folder) {
+    std::error_code code;
+    const auto inside = std::filesystem::weakly_canonical(folder, code)
+                            .lexically_relative(std::filesystem::weakly_canonical(roots.front(), code));
+    return !inside.empty() && *inside.begin() != "..";
+  };
+  const auto fault = [&](std::string_view flag, const std::string& folder) {
+    return fmt::format("{} {} is in {}, where each file is a template", flag, printable(folder),
+                       printable(roots.front()));
+  };
+  if (writes && is_below_root(options.output)) return fault("-o", options.output);
+  return options.cache && is_below_root(*options.cache) ? fault("--cache", *options.cache) : "";
+}
+
 // The fault of a combination of flags; empty: none.
 std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& options) {
   const auto questions = app.get_options(
@@ -279,7 +298,7 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
   std::error_code code;
   if (writes && std::filesystem::exists(options.output, code) && !std::filesystem::is_directory(options.output, code))
     return "-o takes a folder, and " + printable(options.output) + " is a file";
-  return "";
+  return fault_of_place(options, writes);
 }
 
 int code(ExitCode exit_code) { return static_cast<int>(exit_code); }

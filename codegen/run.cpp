@@ -392,6 +392,8 @@ RunResult Session::unchanged(const cache::RunMemo& memo) {
   figures.from_cache = figures.variants;
   figures.from_remote = 0;
   Outputs outputs;
+  for (const auto& output : memo.outputs)
+    outputs.keep(output_path(output.path), "another output of this command goes there");
   if (auto done = add_depfile(outputs, memo.files_read); !done) return failed(done.error());
   if (auto done = add_stats(outputs, figures, 0); !done) return failed(done.error());
   if (auto done = outputs.commit(); !done) return failed(done.error());
@@ -468,6 +470,8 @@ Expected<size_t> Session::add_files(Outputs& outputs, const std::vector<emit::Fi
 
 // Absolute, since ninja and make read it from another folder.
 Done Session::add_depfile(Outputs& outputs, const std::vector<std::string>& files_read) const {
+  if (options_.depfile.empty() && options_.stats_file.empty()) return Done(std::monostate{});
+  for (const std::string& file : files_read) outputs.keep(file, "this command reads it");
   if (options_.depfile.empty()) return Done(std::monostate{});
   const auto absolute = [](const std::string& path) { return fs::absolute(path).lexically_normal().generic_string(); };
   std::vector<std::string> inputs;

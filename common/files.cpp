@@ -299,6 +299,16 @@ Done Outputs::make_folder(const std::string& folder) {
   return Done(std::monostate{});
 }
 
+void Outputs::keep(const std::string& path, std::string_view why) { kept_.emplace(behind_links(path), why); }
+
+Done Outputs::take_place(const std::string& path, const std::string& place) {
+  if (const auto kept = kept_.find(place); kept != kept_.end())
+    return refused(fmt::format("cannot write {}: {}", printable(path), kept->second), "name another file");
+  if (places_.insert(place).second) return Done(std::monostate{});
+  return refused(fmt::format("cannot write {}: two outputs of this command go there", printable(path)),
+                 "name two files");
+}
+
 Done Outputs::add(const std::string& path, std::string_view bytes, Folder folder) {
   if (folder == Folder::is_made) {
     if (auto made = make_folder(folder_of(path)); !made) return made;
@@ -323,11 +333,7 @@ Done Outputs::add(const std::string& path, std::string_view bytes, Folder folder
   Staged staged;
   staged.path = path;
   staged.place = behind_links(path);
-  if (!places_.insert(staged.place).second) {
-    return Error{Error::Kind::invalid_argument,
-                 fmt::format("cannot write {}: two outputs of this command go there", printable(path)),
-                 "name two files"};
-  }
+  if (auto taken = take_place(path, staged.place); !taken) return taken;
   return stage(std::move(staged), bytes, is_there ? static_cast<int>(status.st_mode & 0777) : -1);
 }
 
@@ -343,6 +349,7 @@ Expected<bool> Outputs::add_if_changed(const std::string& path, std::string_view
   const auto present = read_file(path);
   if (present && *present == bytes) {
     folders_.insert(folder_of(path));
+    if (auto taken = take_place(path, behind_links(path)); !taken) return taken.error();
     return false;
   }
   if (auto added = add(path, bytes, folder); !added) return added.error();

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -56,6 +57,8 @@ class Outputs {
   Done add(const std::string& path, std::string_view bytes, Folder folder = Folder::must_exist);
   // Adds the file only if its contents differ from the existing file, so that time stamps stay. True: added.
   Expected<bool> add_if_changed(const std::string& path, std::string_view bytes, Folder folder = Folder::must_exist);
+  // No file of the command may replace this one. `why`: such as "this command reads it".
+  void keep(const std::string& path, std::string_view why);
   Done commit();
 
  private:
@@ -76,6 +79,7 @@ class Outputs {
   };
 
   Done make_folder(const std::string& folder);
+  Done take_place(const std::string& path, const std::string& place);
   Done stage(Staged staged, std::string_view bytes, int mode);
   Done put_in_place(Staged& staged);
   void take_back();
@@ -83,8 +87,9 @@ class Outputs {
 
   std::vector<Staged> staged_;
   std::vector<Stream> streams_;
-  std::set<std::string> places_;   // of all that is staged
-  std::set<std::string> folders_;  // that files went to
+  std::set<std::string> places_;             // of all that is staged, or as it should be already
+  std::map<std::string, std::string> kept_;  // place, and why
+  std::set<std::string> folders_;            // that files went to
   std::vector<std::string> made_folders_;
   bool is_committed_ = false;
 };

@@ -250,6 +250,31 @@ TEST_F(Files, TwoOutputsOfOnePlaceAreRefused) {
   EXPECT_THAT(outputs.add(at("folder/b"), "two").error().message, HasSubstr("two outputs of this command go there"));
 }
 
+TEST_F(Files, AnOutputThatIsAsItShouldBeHasItsPlace) {
+  ASSERT_TRUE(write_file(at("folder/a"), "old"));
+  Outputs outputs;
+  const auto added = outputs.add_if_changed(at("folder/a"), "old");
+  ASSERT_TRUE(added);
+  EXPECT_FALSE(*added);
+  EXPECT_THAT(outputs.add(at("folder/./a"), "new").error().message, HasSubstr("two outputs of this command go there"));
+  ASSERT_TRUE(outputs.commit());
+  EXPECT_EQ(*read_file(at("folder/a")), "old");
+}
+
+TEST_F(Files, FilesThatAreKeptAreNotReplaced) {
+  ASSERT_TRUE(write_file(at("folder/a"), "old"));
+  fs::create_symlink("a", at("folder/b"));
+  Outputs outputs;
+  outputs.keep(at("folder/a"), "this command reads it");
+  for (const char* name : {"folder/a", "folder/b", "folder/../folder/a"}) {
+    EXPECT_THAT(outputs.add(at(name), "new").error().message, HasSubstr(std::string(name) + ": this command reads it"));
+    EXPECT_FALSE(outputs.add_if_changed(at(name), "old"));
+  }
+  ASSERT_TRUE(outputs.add(at("folder/c"), "new"));
+  ASSERT_TRUE(outputs.commit());
+  EXPECT_EQ(*read_file(at("folder/a")), "old");
+}
+
 TEST_F(Files, TheOldFilesPermissionsStay) {
   ASSERT_TRUE(write_file(at("script"), "old"));
   fs::permissions(at("script"), fs::perms(0751));

@@ -153,6 +153,34 @@ TEST_F(HostileFiles, TwoOutputsOfOnePlaceAreRefused) {
   expect_refused({"specs", "-o", "out", "--depfile", "x", "--stats-json", "./x"},
                  "cannot write ./x: two outputs of this command go there");
   expect_refused({"specs", "-o", "out", "--depfile", "out/kernels.blob"}, "two outputs of this command go there");
+  made({"specs", "-o", "out"});
+  for (const char* flag : {"--depfile", "--stats-json"}) {
+    expect_refused({"specs", "-o", "out", flag, "out/kernels.blob"}, "another output of this command goes there");
+    expect_refused({"specs", "-o", "out", "--no-cache", flag, "out/kernels.blob"},
+                   "two outputs of this command go there");
+  }
+}
+
+TEST_F(HostileFiles, InputsAreNotReplaced) {
+  for (int run = 0; run < 2; ++run) {  // the second finds the cache
+    for (const char* flag : {"--depfile", "--stats-json"}) {
+      for (const char* input : {"specs/copy.yaml", "./templates/copy.comp"})
+        expect_refused({"specs", "-o", "out", flag, input}, std::string(input) + ": this command reads it");
+    }
+    if (run == 0) made({"specs", "-o", "out"});
+  }
+}
+
+TEST_F(HostileFiles, NothingIsWrittenAmongTemplates) {
+  const auto before = contents(here());
+  for (const char* folder : {"templates", "templates/out", "specs/../templates/./out"}) {
+    expect_refused({"specs", "-o", folder}, " is in templates, where each file is a template");
+    expect_refused({"specs", "-o", folder, "--emit", "spv"}, " is in templates, where each file is a template");
+    expect_refused({"specs", "-o", "out", "--cache", folder}, " is in templates, where each file is a template");
+  }
+  EXPECT_EQ(contents(here()), before);
+  made({"specs", "-o", "."});
+  made({"specs", "-o", "templates_out"});
 }
 
 // ---- names in what is generated -------------------------------------------------------------------------------------
