@@ -2,12 +2,18 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/workshop/model/arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <initializer_list>
 #include <limits>
+#include <map>
 
 #include "common/manual/command_line.h"
 #include "common/manual/help.h"
 #include "common/number_option.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "runtime/workshop/runner/arguments.h"
 
@@ -190,13 +196,13 @@ void add_caches(CLI::App& generate, Arguments::Generation& generation) {
 void add_sampling(CLI::App& generate, graph::Sampling& sampling) {
   add_number(generate, "--top-k", sampling.top_k, {0, 1 << 24},
              "draw one of the K most likely tokens; 0: of all; 1: the most likely one (1)");
-  add_number(generate, "--temperature", sampling.temperature, {1e-6, 1e6},
+  add_number(generate, "--temperature", sampling.temperature, {graph::kLeastTemperature, graph::kMostTemperature},
              "with --top-k: logits are divided by it (1)");
   add_number(generate, "--seed", sampling.seed, {0, std::numeric_limits<uint64_t>::max()},
              "with --top-k: the seed of the random numbers (0)");
 }
 
-void add_generate(CLI::App& app, Arguments& arguments) {
+CLI::App* add_generate(CLI::App& app, Arguments& arguments) {
   CLI::App* generate =
       app.add_subcommand("generate", "generate tokens with a language model, whose caches stay on the device");
   Arguments::Generation& generation = arguments.generation;
@@ -243,6 +249,7 @@ void add_generate(CLI::App& app, Arguments& arguments) {
                      "choose by estimates only, and ignore times that qgen-tune measured");
   generate->get_option("--time")->excludes("--json");
   generate->callback([&] { arguments.command = Command::generate; });
+  return generate;
 }
 
 void add_quantize(CLI::App& app, Arguments& arguments) {
@@ -289,6 +296,47 @@ void add_quantize(CLI::App& app, Arguments& arguments) {
 
 }  // namespace
 
+namespace {
+
+std::string place_of(const std::string& file) {
+  std::error_code code;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(file, code), code).string();
+}
+
+// No file that a command writes replaces its model, or another file that it writes. A compiled model may be compiled
+// again into its own file.
+void check_places(const Arguments& arguments) {
+  std::map<std::string, std::string> places;
+  if (arguments.command != Command::compile) places.emplace(place_of(arguments.model), "the model");
+  const auto take = [&](const std::string& flag, const std::string& file) {
+    if (file.empty() || file.starts_with("/dev/")) return;
+    const auto [place, is_new] = places.emplace(place_of(file), "the file of " + flag);
+    if (!is_new) throw CLI::ValidationError(flag, fmt::format("{} is {}", printable(file), place->second));
+  };
+  for (const std::string& output : arguments.outputs) take("--output", output.substr(output.find('=') + 1));
+  take("--output", arguments.compiled);
+  take("--profile", arguments.profile);
+  take("--json", arguments.json);
+  take("--html", arguments.html);
+  take("--plot", arguments.plot);
+  take("--trace", arguments.trace);
+}
+
+// An option that has no effect without another one.
+void check_company(const CLI::App& generate, const Arguments::Generation& generation) {
+  const auto needs = [&](std::initializer_list<const char*> flags, bool has_effect, const char* company) {
+    for (const char* flag : flags) {
+      if (!has_effect && generate.count(flag) > 0)
+        throw CLI::ValidationError(flag, fmt::format("goes with {}", company));
+    }
+  };
+  needs({"--block-size", "--blocks"}, graph::is_paged(generation.cache), "--cache paged or paged_int8");
+  needs({"--temperature", "--seed"}, generate.count("--top-k") > 0, "--top-k");
+  needs({"--replays"}, generate.count("--time") > 0, "--time");
+}
+
+}  // namespace
+
 std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"Runs a quantized model on a device.", "qgen-model"};
@@ -302,7 +350,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
   add_compile(app, arguments);
   add_chains(app, arguments);
   add_check_support(app, arguments);
-  add_generate(app, arguments);
+  const CLI::App* generate = add_generate(app, arguments);
   add_quantize(app, arguments);
   try {
     parse_command_line(app, argc, argv);
@@ -313,6 +361,8 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
       throw CLI::ValidationError("--output", "must end in .qgen");
     if (arguments.command == Command::chains && !arguments.compiled.ends_with(".chains"))
       throw CLI::ValidationError("--output", "must end in .chains");
+    check_places(arguments);
+    if (arguments.command == Command::generate) check_company(*generate, arguments.generation);
   } catch (const CLI::ParseError& error) {
     return print_help_or_misuse(app, error) ? runner::kDone : runner::kWrongInput;
   }

@@ -65,8 +65,9 @@ Expected<runner::Named> named(std::string_view flag, std::string_view typed, con
   const bool is_plain = equals == typed.npos || std::filesystem::exists(typed);
   if (is_plain && known.size() == 1) return runner::Named{known.front(), std::string(typed)};
   if (is_plain)
-    return refused(fmt::format("{} takes name=file, given '{}'", flag, typed),
-                   fmt::format("the model has {}", fmt::join(known, ", ")));
+    return refused(
+        fmt::format("{} takes {}, given '{}'", flag, flag == "--state" ? "input=output" : "name=file", typed),
+        fmt::format("the model has {}", fmt::join(known, ", ")));
   return refused(fmt::format("{}: the model has no '{}'", flag, typed.substr(0, equals)),
                  hint_among(typed.substr(0, equals), std::vector<std::string_view>(known.begin(), known.end())));
 }

@@ -145,6 +145,12 @@ TEST_F(QgenModel, GeneratesTokens) {
       {{"--cache", "paged", "--blocks", "1", "--max", "20"},
        "the pool has 1 blocks of 16 tokens, and the sequences need 2 blocks\n"},
       {{"--state", "input_ids=logit"}, "state 'logit' is no output of the model\n"},
+      {{"--state", "input_ids"}, "--state takes input=output, given 'input_ids'\n"},
+      {{"--block-size", "8"}, "--block-size: goes with --cache paged or paged_int8\n"},
+      {{"--blocks", "8", "--cache", "int8"}, "--blocks: goes with --cache paged or paged_int8\n"},
+      {{"--temperature", "2"}, "--temperature: goes with --top-k\n"},
+      {{"--seed", "2"}, "--seed: goes with --top-k\n"},
+      {{"--replays", "2"}, "--replays: goes with --time\n"},
   };
   for (const auto& row : refused) {
     const Answer answer = generate(row.more);
@@ -178,6 +184,26 @@ TEST_F(QgenModel, GeneratesTokensForAnEncoder) {
 }
 
 // On the device, compared with the model's nodes each alone.
+TEST_F(QgenModel, ReplacesNeitherItsModelNorItsOwnFiles) {
+  const std::string bytes = read_text(kOnnx);
+  write_text(here() / "scenes.onnx", bytes);
+  fs::create_directory(here() / "samples");
+  const auto expect_refused = [&](Arguments arguments, std::string_view said) {
+    const Answer answer = run("qgen-model", arguments);
+    EXPECT_EQ(answer.code, 2);
+    EXPECT_THAT(answer.err, HasSubstr(said));
+    EXPECT_TRUE(read_text(here() / "scenes.onnx") == bytes) << said;
+  };
+  expect_refused({"run", "scenes.onnx", "-o", "./scenes.onnx"}, "--output: ./scenes.onnx is the model\n");
+  expect_refused({"quantize", "scenes.onnx", "-o", "scenes.onnx", "--calibrate", "samples"},
+                 "--output: scenes.onnx is the model\n");
+  for (const std::string flag : {"--profile", "--json", "--html", "--plot", "--trace"})
+    expect_refused({"run", "scenes.onnx", flag, "scenes.onnx"}, flag + ": scenes.onnx is the model\n");
+  expect_refused({"run", "scenes.onnx", "--html", "a", "--trace", "./a"}, "--trace: ./a is the file of --html\n");
+  ASSERT_EQ(compile().code, 0);
+  EXPECT_EQ(run("qgen-model", {"compile", "scenes.qgen", "-o", "scenes.qgen"}).code, 0);
+}
+
 TEST_F(QgenModel, FusedIsUnfused) {
   const Arguments input = {"--shape", "input=1x3x256x384:f32=0..1"};
   for (const Arguments& how : {Arguments{}, Arguments{"--unfused"}}) {
