@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <initializer_list>
 #include <limits>
 #include <map>
 
 #include "common/manual/command_line.h"
+#include "common/manual/file_places.h"
 #include "common/manual/help.h"
 #include "common/number_option.h"
 #include "common/text.h"
@@ -298,20 +298,13 @@ void add_quantize(CLI::App& app, Arguments& arguments) {
 
 namespace {
 
-std::string place_of(const std::string& file) {
-  std::error_code code;
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(file, code), code).string();
-}
-
 // No file that a command writes replaces its model, or another file that it writes. A compiled model may be compiled
 // again into its own file.
 void check_places(const Arguments& arguments) {
-  std::map<std::string, std::string> places;
-  if (arguments.command != Command::compile) places.emplace(place_of(arguments.model), "the model");
+  FilePlaces places;
+  if (arguments.command != Command::compile) places.read(arguments.model, "the model");
   const auto take = [&](const std::string& flag, const std::string& file) {
-    if (file.empty() || file.starts_with("/dev/")) return;
-    const auto [place, is_new] = places.emplace(place_of(file), "the file of " + flag);
-    if (!is_new) throw CLI::ValidationError(flag, fmt::format("{} is {}", printable(file), place->second));
+    if (std::string fault = places.fault_of(flag, file); !fault.empty()) throw CLI::ValidationError(flag, fault);
   };
   for (const std::string& output : arguments.outputs) take("--output", output.substr(output.find('=') + 1));
   take("--output", arguments.compiled);

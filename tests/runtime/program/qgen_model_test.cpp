@@ -183,7 +183,6 @@ TEST_F(QgenModel, GeneratesTokensForAnEncoder) {
               HasSubstr("--input: the model has no 'encoder_mask'"));
 }
 
-// On the device, compared with the model's nodes each alone.
 TEST_F(QgenModel, ReplacesNeitherItsModelNorItsOwnFiles) {
   const std::string bytes = read_text(kOnnx);
   write_text(here() / "scenes.onnx", bytes);
@@ -204,6 +203,7 @@ TEST_F(QgenModel, ReplacesNeitherItsModelNorItsOwnFiles) {
   EXPECT_EQ(run("qgen-model", {"compile", "scenes.qgen", "-o", "scenes.qgen"}).code, 0);
 }
 
+// On the device, compared with the model's nodes each alone.
 TEST_F(QgenModel, FusedIsUnfused) {
   const Arguments input = {"--shape", "input=1x3x256x384:f32=0..1"};
   for (const Arguments& how : {Arguments{}, Arguments{"--unfused"}}) {

@@ -32,6 +32,21 @@ Arguments with(Arguments arguments, const Arguments& more) {
 // Sentences in one line each, as they were before they were broken at 100 columns.
 std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex("\n {4,}"), " "); }
 
+// Also where the same file has another name.
+TEST_F(RuntimeProgram, WritesNoFileThatItReads) {
+  const std::string bytes = "an input";
+  write_text(here() / "x.npy", bytes);
+  const auto said_of = [&](const Arguments& outputs) {
+    const Answer answer = qgen_run(with(with(kRelu, {"-i", "input=x.npy"}), outputs));
+    EXPECT_EQ(answer.code, 2);
+    return answer.err;
+  };
+  EXPECT_THAT(said_of({"-o", "output=./x.npy"}), HasSubstr("--output: ./x.npy is the file of --input input\n"));
+  EXPECT_THAT(said_of({"-o", "output=y.npy", "-o", "other=y.npy"}),
+              HasSubstr("--output: y.npy is the file of another --output\n"));
+  EXPECT_EQ(read_text(here() / "x.npy"), bytes);
+}
+
 TEST_F(RuntimeProgram, PrintsWhatWasMade) {
   const Answer few = qgen_run(with(kRelu, {"--shape", "input=2x2:i8=7"}));
   EXPECT_EQ(few.code, 0) << few.err;
