@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "common/manual/command_line.h"
-#include "common/manual/file_places.h"
 #include "common/manual/help.h"
 #include "common/number_option.h"
 #include "common/version.h"
@@ -157,19 +156,6 @@ Done check_options(const CLI::App& app, Mode mode) {
   return std::monostate{};
 }
 
-// An output replaces no input, and no other output.
-Done check_places(const Arguments& arguments) {
-  const auto file_of = [](const std::string& named) { return named.substr(named.find('=') + 1); };
-  FilePlaces places;
-  for (const std::string& input : arguments.request.inputs)
-    places.read(file_of(input), fmt::format("the file of --input {}", input.substr(0, input.find('='))));
-  for (const std::string& output : arguments.outputs) {
-    if (std::string fault = places.fault_of("another --output", file_of(output)); !fault.empty())
-      return refused(fmt::format("--output: {}", fault));
-  }
-  return std::monostate{};
-}
-
 bool has_nothing_to_do(const Arguments& arguments) {
   return arguments.op.empty() && arguments.cases.empty() && !arguments.is_list;
 }
@@ -197,7 +183,6 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
     return print_help_or_misuse(app, error) ? kDone : kWrongInput;
   }
   if (const Done sound = check_options(app, arguments.mode()); !sound) return fail(program, sound.error());
-  if (const Done apart = check_places(arguments); !apart) return fail(program, apart.error());
   return arguments;
 }
 

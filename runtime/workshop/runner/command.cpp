@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "common/files.h"
+#include "common/manual/file_places.h"
 #include "common/nearest.h"
 #include "common/text.h"
 #include "runtime/engine/calls/attributes.h"
@@ -249,10 +249,14 @@ Expected<Request> read_request(const OperatorEntry& entry, const RequestText& te
   return request;
 }
 
-Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vector<std::string>& typed) {
+Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vector<std::string>& typed,
+                                    const std::vector<std::string>& inputs) {
   OutputFiles files;
   const auto outputs = outputs_of(entry);
-  std::set<std::filesystem::path> paths;
+  FilePlaces places;
+  for (const std::string& text : inputs) {
+    if (const auto named = split_named_file("--input", text)) places.read(named->value, "the file of an input");
+  }
   for (const std::string& text : typed) {
     const auto named = split_named_file("--output", text);
     if (!named) return named.error();
@@ -261,9 +265,8 @@ Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vecto
       for (const TensorInfo& info : outputs) names.push_back(info.name);
       return refused(fmt::format("'{}' has no output '{}'", entry.name, named->name), hint_among(named->name, names));
     }
-    if (!paths.insert(std::filesystem::absolute(named->value).lexically_normal()).second) {
-      return refused(fmt::format("two outputs have the same file, '{}'", named->value));
-    }
+    if (const std::string fault = places.fault_of("another output", named->value); !fault.empty())
+      return refused("--output: " + fault);
     if (Done may = check_can_write(named->value); !may) return may.error();
     if (Done added = add(files, named->name, named->value); !added) return added.error();
   }

@@ -28,9 +28,10 @@ Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& t
 Expected<Request> read_request(const OperatorEntry& entry, const RequestText& text, const DeviceProfile& device);
 
 // The file of each requested output, by the output's name. Errors: an output that the operator does not have, or
-// that is given twice; one file for two.
+// that is given twice; one file for two, or for an output and one of `inputs`, which are typed as the outputs are.
 using OutputFiles = std::map<std::string, std::string, std::less<>>;
-Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vector<std::string>& typed);
+Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vector<std::string>& typed,
+                                    const std::vector<std::string>& inputs);
 
 // "name=value". Error: there is no '=', or nothing before it.
 struct Named {

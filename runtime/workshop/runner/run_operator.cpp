@@ -134,7 +134,7 @@ Expected<Timed> time_choices(Context& context, Context& shipped, const PreparedC
 }  // namespace
 
 Expected<int> run_operator(Context& context, const OperatorEntry& entry, const Arguments& arguments) {
-  const auto files = parse_outputs(entry, arguments.outputs);
+  const auto files = parse_outputs(entry, arguments.outputs, arguments.request.inputs);
   if (!files) return files.error();
   const auto prepared = prepare(context, entry, arguments);
   if (!prepared) return prepared.error();

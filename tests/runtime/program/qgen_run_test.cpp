@@ -36,14 +36,9 @@ std::string unwrapped(const std::string& text) { return std::regex_replace(text,
 TEST_F(RuntimeProgram, WritesNoFileThatItReads) {
   const std::string bytes = "an input";
   write_text(here() / "x.npy", bytes);
-  const auto said_of = [&](const Arguments& outputs) {
-    const Answer answer = qgen_run(with(with(kRelu, {"-i", "input=x.npy"}), outputs));
-    EXPECT_EQ(answer.code, 2);
-    return answer.err;
-  };
-  EXPECT_THAT(said_of({"-o", "output=./x.npy"}), HasSubstr("--output: ./x.npy is the file of --input input\n"));
-  EXPECT_THAT(said_of({"-o", "output=y.npy", "-o", "other=y.npy"}),
-              HasSubstr("--output: y.npy is the file of another --output\n"));
+  const Answer answer = qgen_run(with(kRelu, {"-i", "input=x.npy", "-o", "output=./x.npy"}));
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.err, HasSubstr("--output: ./x.npy is the file of an input\n"));
   EXPECT_EQ(read_text(here() / "x.npy"), bytes);
 }
 
@@ -164,7 +159,7 @@ const Refusal kRefusals[] = {
      "output is given twice"},
     {"file_twice",
      {"choose_qparams_affine", "--shape", "input=4:f32", "-o", "scale=a.npy", "-o", "zero_point=./a.npy"},
-     "two outputs have the same file, './a.npy'"},
+     "--output: ./a.npy is the file of another output"},
     {"layout_twice",
      with(kRelu, {"--shape", "input=4:i8", "--layout", "output=packed_4w", "--layout", "output=packed_4c"}),
      "output is given two layouts"},

@@ -116,7 +116,7 @@ TEST(Command, MakesUpNothingThatIsRefused) {
 TEST(Command, OutputsGoToAFileEach) {
   const OperatorEntry& entry = *find_operator("choose_qparams_affine");
   const auto text_of_outputs = [&](const std::vector<std::string>& typed) {
-    const auto files = parse_outputs(entry, typed);
+    const auto files = parse_outputs(entry, typed, {"input=x.npy"});
     if (!files) return to_text(files.error());
     std::string text;
     for (const auto& [output, file] : *files) text += output + "->" + file + " ";
@@ -125,7 +125,8 @@ TEST(Command, OutputsGoToAFileEach) {
   EXPECT_EQ(text_of_outputs({"zero_point=z.npy", "scale=s.npy"}), "scale->s.npy zero_point->z.npy ");
   EXPECT_TEXT(text_of_outputs({"scale=s.npy", "scale=t.npy"}), "scale is given twice");
   EXPECT_TEXT(text_of_outputs({"scale=s.npy", "zero_point=./x/../s.npy"}),
-              "two outputs have the same file, './x/../s.npy'");
+              "--output: ./x/../s.npy is the file of another output");
+  EXPECT_TEXT(text_of_outputs({"scale=./x.npy"}), "--output: ./x.npy is the file of an input");
   EXPECT_TEXT(text_of_outputs({"scale="}), "--output scale names no file\n  hint: scale=file.npy");
   EXPECT_TEXT(text_of_outputs({"scales=s.npy"}),
               "'choose_qparams_affine' has no output 'scales'\n  hint: did you mean 'scale'?");
