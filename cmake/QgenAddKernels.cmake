@@ -198,6 +198,8 @@ function(_qgen_add_operators target)
     set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endforeach()
   _qgen_embed_blob("${PART_DIRECTORY}")
+  # They include generated files that CMake does not know. Ninja would see in its next run only that these have changed.
+  set_property(SOURCE "${cpp}/all.cpp" "${cpp}/operators.cpp" ${PART_INFER} APPEND PROPERTY OBJECT_DEPENDS "${manifest}")
 endfunction()
 
 # qgen_add_model(<target> MODEL <file.onnx> [FOR <device file>...] [SHAPES <name=1x3x224x224:f32>...] [BATCH <number>]
