@@ -7,10 +7,17 @@
 #include "operators.h"
 #include "qgen/call.h"
 #include "registry.h"
-#include "tests/part/is_there.h"
+
+using namespace qgen;
+
+// Prints the error, if there is one.
+template <typename Result>
+bool is_there(const Result& result) {
+  if (!result) std::fprintf(stderr, "%s\n", to_text(result.error()).c_str());
+  return bool(result);
+}
 
 int main() {
-  using namespace qgen;
   const auto library = KernelLibrary::open(generated::library());
   const auto device = Device::open();
   if (!is_there(library) || !is_there(device)) return 1;
