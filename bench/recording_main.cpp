@@ -84,7 +84,7 @@ class Chain {
     begin();
     measure(state, [&] {
       for (const dispatch::Dispatch& dispatch : recording_->state()->dispatches) {
-        dispatch::barrier_between_dispatches(vk(), buffer_);
+        dispatch::put_barrier(dispatch::Barrier::shaders, vk(), buffer_);
         dispatch::encode(dispatch, dispatch.set, vk(), buffer_);
       }
     });

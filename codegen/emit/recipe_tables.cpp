@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/expressions.h"
@@ -123,6 +124,8 @@ class RecipePrinter {
     row += ", " + shared_.print_filled("OperandSource", named(recipe, family.name.value + "_operands"), "", sources);
     row += ", " + print_make_problem(recipe, step, family);
     if (!step.with.empty()) row += ", " + print_takes(recipe, step, family);
+    else if (step.indirect) row += ", nullptr";
+    if (step.indirect) row += ", " + indirect(recipe, step.indirect->value);
     return row + "}";
   }
 
@@ -131,17 +134,37 @@ class RecipePrinter {
     if (ours.empty()) return "table::kNoSource";
     const std::string_view layout = spec::layout_seen(recipe, step, operand);
     const std::string seen = layout.empty() ? "" : fmt::format(", Layout::{}", layout);
-    for (size_t i = 0; i < recipe.scratch.size(); ++i) {
-      if (recipe.scratch[i].name.value == ours) return fmt::format("table::scratch({}{})", i, seen);
-    }
+    if (const auto scratch = place_of_scratch(recipe, ours)) return fmt::format("table::scratch({}{})", *scratch, seen);
     return fmt::format("table::ours(Operand::{}{})", identifier(ours), seen);
+  }
+
+  // check_specs() has seen to it that there is a counter.
+  std::string indirect(const spec::Recipe& recipe, std::string_view scratch) const {
+    const auto counter = std::ranges::find_if(recipe.steps, [&](const spec::Step& step) {
+      const Family* family = find_family(step.kernel.value);
+      const spec::Step* counted = family ? spec::counted_by(spec_, recipe, step, *family->spec) : nullptr;
+      return counted && counted->indirect->value == scratch;
+    });
+    const Spec& family = *find_family(counter->kernel.value)->spec;
+    const auto most = std::ranges::find(family.problem, spec::kMostWorkgroups,
+                                        [](const auto& field) -> std::string_view { return field.name.value; });
+    return fmt::format("{{{}, {}, offsetof({}::Problem, {})}}", *place_of_scratch(recipe, scratch),
+                       counter - recipe.steps.begin(), identifier(family.name.value), member_of_problem(*most));
+  }
+
+  static std::optional<size_t> place_of_scratch(const spec::Recipe& recipe, std::string_view name) {
+    for (size_t i = 0; i < recipe.scratch.size(); ++i) {
+      if (recipe.scratch[i].name.value == name) return i;
+    }
+    return std::nullopt;
   }
 
   std::string print_make_problem(const spec::Recipe& recipe, const spec::Step& step, const Spec& family) {
     const std::string space = identifier(family.name.value);
     Reads reads(spec_);
     Rows fields;
-    for (const FieldGroup& group : field_groups(family)) append(fields, set_fields(step, group, reads));
+    const bool is_counter = spec::counted_by(spec_, recipe, step, family) != nullptr;
+    for (const FieldGroup& group : field_groups(family)) append(fields, set_fields(step, group, is_counter, reads));
     Rows body = reads.lines();
     if (!fields.empty()) body.push_back(fmt::format("auto& to = *static_cast<{}::Problem*>(step_problem);", space));
     append(body, fields);
@@ -150,7 +173,7 @@ class RecipePrinter {
   }
 
   // The fields of a fragment at once, if both specs use it and the step changes none of its fields.
-  Rows set_fields(const spec::Step& step, const FieldGroup& group, Reads& reads) {
+  Rows set_fields(const spec::Step& step, const FieldGroup& group, bool is_counter, Reads& reads) {
     const bool are_ours = !group.fragment.empty() && std::ranges::all_of(group.fields, [&](const auto& field) {
       const spec::ProblemField* ours = field_of_ours(step, field);
       return ours != nullptr && ours->fragment == group.fragment && ours->name.value == field.name.value;
@@ -160,7 +183,9 @@ class RecipePrinter {
       reads.add(Source::problem);
       rows.push_back(fmt::format("to.{0} = problem.{0};", identifier(group.fragment)));
     } else {
-      for (const spec::ProblemField& field : group.fields) rows.push_back(set_field(step, field, reads));
+      for (const spec::ProblemField& field : group.fields) {
+        if (!is_counter || field.name.value != spec::kMostWorkgroups) rows.push_back(set_field(step, field, reads));
+      }
     }
     return rows;
   }

@@ -157,6 +157,7 @@ class StepChecker {
   }
 
   void check_field(const ProblemField& field) {
+    if (field.name.value == kMostWorkgroups && counted_by(spec_, recipe_, step_, family_)) return;
     const std::string_view text = expression_of(spec_, step_, field);
     const ProblemField* ours = find_named(spec_.problem, text);
     const auto* said = said_of(step_.problem, field.name.value);
@@ -277,6 +278,44 @@ void check_scratch_is_written(const Spec& spec, const Recipe& recipe, const Step
   errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
 }
 
+// Of an indirect step: a step before it counts its workgroups, and knows how many there are at most.
+void check_indirect(const Spec& spec, const Recipe& recipe, const StepsOfFamilies& steps, Diagnostics& errors) {
+  const auto report = [&](const SourceLocation& where, std::string message, std::string expected) {
+    errors.push_back(make_error(where, std::move(message), std::move(expected)));
+  };
+  for (const auto& [step, family] : steps) {
+    if (!step->indirect) continue;
+    const auto& [name, where] = *step->indirect;
+    const Scratch* scratch = find_named(recipe.scratch, name);
+    if (!scratch || scratch->dtype != DType::u32) {
+      report(where, fmt::format("'{}' is no scratch of u32", name), "scratch of dtype u32 with 3 elements: x, y and z");
+      continue;
+    }
+    const Spec* counter = nullptr;
+    for (const auto& [other, others_family] : steps) {
+      if (other == step) break;
+      const Step* counted = counted_by(spec, recipe, *other, *others_family);
+      if (counted && counted->indirect->value == name) counter = others_family;
+    }
+    if (!counter) {
+      report(where, fmt::format("no step before '{}' writes '{}'", step->kernel.value, name),
+             "a step that counts the workgroups");
+      continue;
+    }
+    const ProblemField* most = find_named(counter->problem, kMostWorkgroups);
+    if (!most || most->kind != FieldKind::u32 || most->count != 1)
+      report(where, fmt::format("'{}' counts workgroups, and has no '{}'", counter->name.value, kMostWorkgroups),
+             fmt::format("'{}: u32' in its problem, which gets the number of workgroups of '{}'", kMostWorkgroups,
+                         step->kernel.value));
+    for (size_t i = 1; i < family->grid.size(); ++i) {
+      if (!family->grid[i] || expression::to_text(*family->grid[i]) == "1") continue;
+      report(where, fmt::format("the grid of '{}' has more than one dimension", step->kernel.value),
+             "a kernel with a grid of one dimension: '[<expression>, 1, 1]'");
+      break;
+    }
+  }
+}
+
 // With the output in the bytes of the input, a step that writes it must allow that, and no later step may read the input.
 void check_in_place(const Spec& spec, const Recipe& recipe, const StepsOfFamilies& steps, const Operand& output,
                     std::string_view input, Diagnostics& errors) {
@@ -344,6 +383,7 @@ void check_recipe(const Spec& spec, const Recipe& recipe, const Families& famili
   for (const Scratch& scratch : recipe.scratch)
     check_scratch_is_written(spec, recipe, steps, scratch, are_sound, errors);
   if (are_sound) check_in_place(spec, recipe, steps, errors);
+  if (are_sound) check_indirect(spec, recipe, steps, errors);
 }
 
 // Words that go by one name are one enum in C++, in all specs of the run.

@@ -462,6 +462,7 @@ class SpecParser {
     }
     for (const YamlEntry& entry : entries(node, "seen_as"))
       step.seen_as.emplace_back(located(entry.key), located(entry.value));
+    if (const YamlNode* indirect = value(node, "indirect")) step.indirect = located(*indirect);
     return step;
   }
 

@@ -255,6 +255,7 @@ class Printer {
       line("          {}: {}", parameter.value, expression::to_text(value.value));
     if (!step.seen_as.empty()) line("        seen_as:");
     for (const auto& [theirs, layout] : step.seen_as) line("          {}: {}", theirs.value, layout.value);
+    if (step.indirect) line("        indirect: {}", step.indirect->value);
   }
 
   const Spec& spec_;

@@ -205,6 +205,8 @@ struct Step {
   std::vector<std::pair<Located<std::string>, Located<expression::Value>>> with;  // parameters this step fixes
   // Its operand <- the layout in which it sees the memory; layout_seen() gives the rest.
   std::vector<std::pair<Located<std::string>, Located<std::string>>> seen_as;
+  // Scratch that says how many workgroups run: x, y, z. nullopt: as many as the grid.
+  std::optional<Located<std::string>> indirect;
 };
 
 struct Recipe {
@@ -274,5 +276,11 @@ std::string_view layout_seen(const Recipe& recipe, const Step& step, std::string
 // The expression that a step passes for a problem field of its family, over our names. It is the step's expression, or
 // our field or definition of the same name, or the field's default. Empty: there is none.
 std::string_view expression_of(const Spec& spec, const Step& step, const ProblemField& field);
+
+// The problem field of a kernel that counts the workgroups of an indirect step: those of its grid, the most. It is filled
+// when the step's kernel is chosen.
+inline constexpr std::string_view kMostWorkgroups = "most_workgroups";
+// The indirect step that has its number of workgroups from this one; null: none.
+const Step* counted_by(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family);
 
 }  // namespace qgen::spec

@@ -23,6 +23,7 @@ namespace vulkan {
   X(vkCmdCopyBufferToImage)               \
   X(vkCmdCopyImageToBuffer)               \
   X(vkCmdDispatch)                        \
+  X(vkCmdDispatchIndirect)                \
   X(vkCmdFillBuffer)                      \
   X(vkCmdPipelineBarrier)                 \
   X(vkCmdPushConstants)                   \

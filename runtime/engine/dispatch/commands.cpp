@@ -181,7 +181,7 @@ struct Commands::State {
   }
 
   void encode(const Dispatch& dispatch, VkDescriptorSet set) {
-    if (dependencies.needs_barrier(dispatch.uses)) dispatch::barrier_between_dispatches(vk(), into);
+    dispatch::put_barrier(dependencies.barrier_before(dispatch.uses), vk(), into);
     dispatch::encode(dispatch, set, vk(), into);
   }
 
@@ -263,6 +263,7 @@ struct Commands::State {
     if (work.scratch) {
       operands.scratch = work.scratch->memory().buffer_handle();
       operands.scratch_offset = work.scratch->memory().offset;
+      operands.may_be_indirect = work.scratch->memory().may_be_indirect();
       kept.push_back(work.scratch->shared_memory());
       return std::monostate{};
     }
@@ -271,6 +272,7 @@ struct Commands::State {
       if (!begin) return begin.error();
       operands.scratch = arena->memory().buffer_handle();
       operands.scratch_offset = arena->memory().offset + *begin;
+      operands.may_be_indirect = arena->memory().may_be_indirect();
       return std::monostate{};
     }
     if (!scratch || scratch->size_bytes() < bytes) {

@@ -76,7 +76,7 @@ VkImageCreateInfo image_info(DType dtype, const Extent& extent) {
 VkBufferUsageFlags usage_of(BufferUse use) {
   constexpr VkBufferUsageFlags kCopies = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   switch (use) {
-    case BufferUse::device: return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | kCopies;
+    case BufferUse::device: return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | kCopies;
     case BufferUse::staging: return kCopies;
     case BufferUse::block:  // bound as one of both (binds_blocks_as_storage)
       return VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;

@@ -100,6 +100,7 @@ Expected<Dispatch> plan(const Launch& launch, Pipelines& pipelines, std::vector<
   const auto groups = fold_grid(launch.groups, pipelines.device().profile.max_workgroup_count);
   if (!groups) return groups.error();
   dispatch.groups = *groups;
+  dispatch.indirect_scratch = launch.indirect;
   auto pipeline = pipelines.get(source_of(launch));
   if (!pipeline) return pipeline.error();
   dispatch.pipeline = *std::move(pipeline);
@@ -211,6 +212,11 @@ Done bind_operands(Dispatch& dispatch, const Operands& operands, std::span<const
                    const Device::Handles& device, Absentees& absentees,
                    std::vector<std::shared_ptr<const void>>& kept) {
   const Launch& launch = *dispatch.launch;
+  dispatch.indirect.reset();
+  if (dispatch.indirect_scratch != kAbsent && operands.may_be_indirect) {
+    const Region& piece = scratch[dispatch.indirect_scratch];
+    dispatch.indirect = IndirectCount{operands.scratch, piece.offset + operands.scratch_offset, piece.size};
+  }
   const auto most_bytes = static_cast<uint64_t>(device.profile.numbers.max_storage_buffer_bytes);
   for (BoundResource& resource : dispatch.resources) {
     if (resource.source == BoundResource::Source::block) continue;
@@ -245,6 +251,8 @@ void find_uses(Dispatch& dispatch) {
         resource.source == BoundResource::Source::tensor || resource.source == BoundResource::Source::scratch;
     if (is_used) dispatch.uses.push_back({region_of(resource), resource.binding->access});
   }
+  if (const auto& count = dispatch.indirect)
+    dispatch.uses.push_back({{count->buffer, count->offset, count->size}, Access::read, true});
 }
 
 // ---- commands -------------------------------------------------------------------------------------------------------
@@ -268,12 +276,18 @@ DescriptorWrites::DescriptorWrites(const Dispatch& dispatch, VkDescriptorSet set
   }
 }
 
-void barrier_between_dispatches(const vulkan::DeviceFunctions& vk, VkCommandBuffer commands) {
+void put_barrier(Barrier wanted, const vulkan::DeviceFunctions& vk, VkCommandBuffer commands) {
+  if (wanted == Barrier::none) return;
+  VkPipelineStageFlags readers = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
   VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-  vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1,
-                          &barrier, 0, nullptr, 0, nullptr);
+  if (wanted == Barrier::shaders_and_indirect) {
+    readers |= VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT;
+    barrier.dstAccessMask |= VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
+  }
+  vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, readers, 0, 1, &barrier, 0, nullptr, 0,
+                          nullptr);
 }
 
 void encode(const Dispatch& dispatch, VkDescriptorSet set, const vulkan::DeviceFunctions& vk,
@@ -291,7 +305,11 @@ void encode(const Dispatch& dispatch, VkDescriptorSet set, const vulkan::DeviceF
     vk.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                           static_cast<uint32_t>(dispatch.push_constants.size()), dispatch.push_constants.data());
   }
-  vk.vkCmdDispatch(commands, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+  if (dispatch.indirect) {
+    vk.vkCmdDispatchIndirect(commands, dispatch.indirect->buffer, dispatch.indirect->offset);
+  } else {
+    vk.vkCmdDispatch(commands, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+  }
 }
 
 }  // namespace qgen::dispatch

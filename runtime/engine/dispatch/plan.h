@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,13 @@ struct BoundResource {
   VkImageView view = VK_NULL_HANDLE;  // of images
 };
 
+// Where the device reads how many workgroups run.
+struct IndirectCount {
+  VkBuffer buffer = VK_NULL_HANDLE;  // known after allocating
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
 struct Dispatch {
   SharedPipeline pipeline;
   VkDescriptorSet set = VK_NULL_HANDLE;  // null: the device has push descriptors
@@ -43,7 +51,9 @@ struct Dispatch {
   std::vector<BoundResource> resources;
   std::vector<RegionUse> uses;  // of tensors and scratch
   std::vector<std::byte> push_constants;
-  std::array<uint32_t, 3> groups{};  // 0 anywhere: nothing is dispatched
+  std::array<uint32_t, 3> groups{};       // 0 anywhere: nothing is dispatched
+  uint8_t indirect_scratch = kAbsent;     // Launch::indirect
+  std::optional<IndirectCount> indirect;  // nullopt: `groups`
 
   bool is_empty() const { return groups[0] == 0 || groups[1] == 0 || groups[2] == 0; }
 };
@@ -84,6 +94,7 @@ struct Operands {
   std::span<const DeviceTensor* const> tensors;  // in the operator's order; null: left out
   VkBuffer scratch = VK_NULL_HANDLE;             // null: known after allocating
   uint64_t scratch_offset = 0;
+  bool may_be_indirect = true;  // the scratch is in a buffer that has the usage for it
 };
 // Of one resource. `most_bytes`: the most that the device binds at once.
 void bind_memory(BoundResource& resource, const DeviceTensor::Memory& memory, uint64_t most_bytes);
@@ -109,7 +120,7 @@ struct DescriptorWrites {
   std::array<VkDescriptorImageInfo, kMostBindings> images;
 };
 
-void barrier_between_dispatches(const vulkan::DeviceFunctions& vk, VkCommandBuffer commands);
+void put_barrier(Barrier barrier, const vulkan::DeviceFunctions& vk, VkCommandBuffer commands);
 // Pipeline, operands, push constants, dispatch. `set`: the dispatch's own, or another; null: operands are pushed.
 void encode(const Dispatch& dispatch, VkDescriptorSet set, const vulkan::DeviceFunctions& vk, VkCommandBuffer commands);
 

@@ -50,6 +50,7 @@ Done Recorder::plan(const Work& work) {
   if (work.scratch) {
     operands.scratch = work.scratch->memory().buffer_handle();
     operands.scratch_offset = work.scratch->memory().offset;
+    operands.may_be_indirect = work.scratch->memory().may_be_indirect();
   } else {
     scratch_bytes_ = std::max(scratch_bytes_, planned->scratch_bytes);
   }
@@ -90,6 +91,7 @@ Done Recorder::allocate() {
       const bool is_scratch = resource.source == BoundResource::Source::scratch;
       resource.buffer = is_scratch ? state_->scratch.handle() : state_->blocks.handle();
     }
+    if (dispatch.indirect && !dispatch.indirect->buffer) dispatch.indirect->buffer = state_->scratch.handle();
     find_uses(dispatch);
   }
   return std::monostate{};
@@ -142,7 +144,7 @@ namespace {
 void encode_in_turn(const dispatch::Dispatch& dispatch, dispatch::Dependencies& dependencies,
                     const vulkan::DeviceFunctions& vk, VkCommandBuffer to) {
   if (dispatch.is_empty()) return;
-  if (dependencies.needs_barrier(dispatch.uses)) dispatch::barrier_between_dispatches(vk, to);
+  dispatch::put_barrier(dependencies.barrier_before(dispatch.uses), vk, to);
   dispatch::encode(dispatch, dispatch.set, vk, to);
 }
 

@@ -52,7 +52,8 @@ std::string fault_of(const Launch& launch, const Choice& choice, const KernelLib
   const bool has_scratch = std::ranges::all_of(launch.operands, [&](OperandSource source) {
     return !source.is_scratch || source.index < choice.scratch_elements.size();
   });
-  return has_scratch ? "" : "names scratch that the choice does not have";
+  const bool has_count = launch.indirect == kAbsent || launch.indirect < choice.scratch_elements.size();
+  return has_scratch && has_count ? "" : "names scratch that the choice does not have";
 }
 
 // visit(launch, index among its operands, operand of the whole)

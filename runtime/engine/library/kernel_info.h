@@ -208,11 +208,19 @@ struct OperandSource {
 };
 constexpr uint8_t kAbsent = 0xff;
 
+// How an indirect step gets its number of workgroups: an earlier step of the recipe counts them on the device.
+struct IndirectInfo {
+  uint8_t scratch = kAbsent;     // its first three elements, u32, are the workgroups; kAbsent: the step is not indirect
+  uint8_t counter = 0;           // the step that writes them
+  uint16_t most_workgroups = 0;  // offset in the counter's Problem: a u32, the workgroups of the grid
+};
+
 struct StepInfo {
   const OperatorInfo* family;  // whose kernels may run this step
   std::span<const OperandSource> operands;
   void (*make_problem)(const SelectionScope& whole, void* step_problem);
   bool (*takes)(const void* parameters) = nullptr;  // whether this step admits a variant of the family; null: all do
+  IndirectInfo indirect = {};
 };
 
 struct RecipeInfo {

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <tuple>
 
@@ -130,6 +131,21 @@ Request request_of(const Step& step, const Request& whole) {
   return {step.family, step.problem.data(), step.operands, whole.device};
 }
 
+namespace {
+
+// The launches of indirect steps, and the most workgroups that their counters may count.
+void set_indirect(const RecipeInfo& recipe, std::vector<Launch>& launches) {
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const IndirectInfo& indirect = recipe.steps[i].indirect;
+    if (indirect.scratch == kAbsent) continue;
+    launches[i].indirect = indirect.scratch;
+    const auto most = static_cast<uint32_t>(std::min<uint64_t>(launches[i].groups[0], UINT32_MAX));
+    std::memcpy(launches[indirect.counter].problem.data() + indirect.most_workgroups, &most, sizeof most);
+  }
+}
+
+}  // namespace
+
 Choice choice_of(const RecipeInfo& recipe, const Request& request, std::span<const Candidate> picked) {
   Choice choice{.recipe = &recipe};
   choice.id = recipe.id;
@@ -142,6 +158,7 @@ Choice choice_of(const RecipeInfo& recipe, const Request& request, std::span<con
     choice.cost_us += picked[i].cost_us;
   }
   choice.id += ')';
+  set_indirect(recipe, choice.launches);
   choice.time_us = choice.cost_us;
   if (const KnownTime* time = known(request, choice.id)) {
     choice.time_us = time_of(*time, choice.cost_us);

@@ -44,7 +44,7 @@ class Collector {
     for (const Launch& launch : choice.launches) {
       const auto kernel = number_of(launch);
       if (!kernel) return kernel.error();
-      own.launches.push_back({*kernel, launch.groups, launch.problem, launch.operands});
+      own.launches.push_back({*kernel, launch.groups, launch.problem, launch.operands, launch.indirect});
     }
     parts_.choices.push_back(std::move(own));
     return std::monostate{};
@@ -148,6 +148,8 @@ std::string_view fault_of(const OwnKernels::OwnChoice& choice, std::span<const K
     for (const OperandSource& source : launch.operands) {
       if (source.is_scratch && source.index >= choice.scratch.size()) return "names scratch that does not exist";
     }
+    if (launch.indirect != kAbsent && launch.indirect >= choice.scratch.size())
+      return "names scratch that does not exist";
   }
   return "";
 }
@@ -220,7 +222,8 @@ OwnKernels::OwnKernels(Parts parts) : parts_(std::move(parts)), scratch_(parts_.
     }
     for (const OwnLaunch& launch : own.launches) {
       const Table& table = *tables_[launch.kernel];
-      choice.launches.push_back({&table.op, &table.row, 0, launch.groups, launch.problem, launch.operands});
+      choice.launches.push_back(
+          {&table.op, &table.row, 0, launch.groups, launch.problem, launch.operands, launch.indirect});
     }
     choices_.push_back(std::move(choice));
   }

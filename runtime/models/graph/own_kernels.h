@@ -55,6 +55,7 @@ class OwnKernels {
     std::array<uint64_t, 3> groups{};
     std::vector<std::byte> problem;
     std::vector<OperandSource> operands;
+    uint8_t indirect = kAbsent;  // Launch::indirect
   };
   struct OwnChoice {
     std::string id;

@@ -65,11 +65,13 @@ Json json_of(const OwnKernels::OwnLaunch& launch, const PutBytes& put) {
   Json operands = Json::array();
   for (const OperandSource& source : launch.operands)
     operands.push_back({static_cast<int>(source.is_scratch), source.index, source.seen_as});
-  return {{"kernel", launch.kernel},
-          {"groups", launch.groups},
-          {"problem", put(launch.problem)},
-          {"problem_bytes", launch.problem.size()},
-          {"operands", operands}};
+  Json json{{"kernel", launch.kernel},
+            {"groups", launch.groups},
+            {"problem", put(launch.problem)},
+            {"problem_bytes", launch.problem.size()},
+            {"operands", operands}};
+  if (launch.indirect != kAbsent) json["indirect"] = launch.indirect;
+  return json;
 }
 
 Json json_of(const OwnKernels::OwnChoice& choice, const PutBytes& put) {
@@ -158,7 +160,7 @@ OwnKernels::Kernel kernel_of(HeadReader& reader, const json::Value& value) {
 }
 
 OwnKernels::OwnLaunch launch_of(HeadReader& reader, const json::Value& value) {
-  const Keys keys(reader, value, {"kernel", "groups", "problem", "problem_bytes", "operands"});
+  const Keys keys(reader, value, {"kernel", "groups", "problem", "problem_bytes", "operands", "indirect"});
   OwnKernels::OwnLaunch launch{.kernel = reader.number<uint32_t>(keys["kernel"])};
   const json::List groups = row_of(reader, keys["groups"], 3);
   for (size_t i = 0; i < 3; ++i) launch.groups[i] = reader.number<uint64_t>(groups[i]);
@@ -168,6 +170,7 @@ OwnKernels::OwnLaunch launch_of(HeadReader& reader, const json::Value& value) {
     launch.operands.push_back(
         {reader.number<uint8_t>(row[0], 1) == 1, reader.number<uint8_t>(row[1]), reader.number<uint8_t>(row[2])});
   }
+  if (const json::Value* indirect = keys.find("indirect")) launch.indirect = reader.number<uint8_t>(*indirect);
   return launch;
 }
 

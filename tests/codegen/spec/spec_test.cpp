@@ -1014,6 +1014,62 @@ TEST(Fragments, PassKernelsOn) {
               "a.yaml:2:8: note: used by 'a' here\n");
 }
 
+// A step before an indirect one counts its workgroups.
+TEST(Recipes, CountTheWorkgroupsOfIndirectSteps) {
+  const auto errors = [](std::string_view counter, std::string_view grid, std::string_view recipe) {
+    const auto specs = parse_specs(
+        {{"count.yaml", fmt::format("kernel: count\ntemplate: count.comp\noperands: {{counted: {{access: write, dtype: "
+                                    "u32}}}}\nproblem: {{{}}}\ngrid: [1, 1, 1]\n",
+                                    counter)},
+         {"rows.yaml", fmt::format("kernel: rows\ntemplate: rows.comp\noperands: {{output: {{access: write, dtype: "
+                                   "f32}}}}\ngrid: {}\n",
+                                   grid)},
+         {"op.yaml",
+          fmt::format("operator: op\noperands: {{output: {{access: write, dtype: f32}}}}\nrecipes: {{one: {{{}}}}}\n",
+                      recipe)}},
+        UnusedFragments::are_errors);
+    return to_text(specs ? check_specs(*specs) : specs.error(), {});
+  };
+  const std::string_view most = "most_workgroups: u32", line = "[4, 1, 1]";
+  const std::string_view sound =
+      "scratch: {counted: {dtype: u32, elements: 3}}, steps: [{kernel: count}, {kernel: rows, indirect: counted}]";
+  EXPECT_EQ(errors(most, line, sound), "");
+  EXPECT_TEXT(errors("most: {type: u32, default: 0}", line, sound),
+              "op.yaml:3:114: error: 'count' "
+              "counts workgroups, and has "
+              "no 'most_workgroups'\n"
+              "  expected: 'most_workgroups: "
+              "u32' in its problem, which "
+              "gets the number of workgroups "
+              "of 'rows'\n");
+  EXPECT_TEXT(errors(most, "[4, 2, 1]", sound),
+              "op.yaml:3:114: error: the grid of 'rows' has more "
+              "than one dimension\n"
+              "  expected: a kernel with a grid of one dimension: "
+              "'[<expression>, 1, 1]'\n");
+  const std::string_view late =
+      "scratch: {counted: {dtype: u32, elements: 3}}, steps: [{kernel: rows, indirect: counted}, {kernel: count}]";
+  EXPECT_TEXT(errors(most, line, late),
+              "op.yaml:3:97: error: no step before 'rows' writes 'counted'\n"
+              "  expected: a step that counts the workgroups\n");
+  EXPECT_TEXT(errors(most, line, "steps: [{kernel: rows, indirect: output}]"),
+              "op.yaml:3:50: error: "
+              "'output' is no scratch "
+              "of u32\n"
+              "  expected: scratch "
+              "of dtype u32 with "
+              "3 elements: x, y "
+              "and z\n");
+  const std::string_view direct =
+      "scratch: {counted: {dtype: u32, elements: 3}}, steps: [{kernel: count}, {kernel: rows}]";
+  EXPECT_TEXT(errors(most, line, direct),
+              "op.yaml:3:81: error: this step passes 'count' no 'most_workgroups'\n"
+              "  expected: 'most_workgroups: <expression>' under 'problem', "
+              "or a problem field or definition of this name\n"
+              "count.yaml:4:11: note: 'most_workgroups' is declared "
+              "here\n");
+}
+
 // A step may take memory for another layout, as its recipe says or it says itself.
 TEST(Recipes, SeeOperandsInAnotherLayout) {
   const std::string families =

@@ -33,7 +33,7 @@ std::string with_barriers(const std::vector<std::string_view>& dispatches) {
   Dependencies dependencies;
   std::string text;
   for (const std::string_view dispatch : dispatches) {
-    text += dependencies.needs_barrier(parse(dispatch)) ? " | " : " ";
+    text += dependencies.barrier_before(parse(dispatch)) != Barrier::none ? " | " : " ";
     text += dispatch;
   }
   return text.substr(1);
@@ -56,9 +56,23 @@ TEST(Dependencies, LookAtRanges) {
   const auto write = [](uint64_t offset, uint64_t size) {
     return std::vector<RegionUse>{{{kObjects, offset, size}, Access::write}};
   };
-  EXPECT_FALSE(dependencies.needs_barrier(write(0, 16)));
-  EXPECT_FALSE(dependencies.needs_barrier(write(16, 16))) << "side by side";
-  EXPECT_TRUE(dependencies.needs_barrier(write(31, 1)));
+  EXPECT_EQ(dependencies.barrier_before(write(0, 16)), Barrier::none);
+  EXPECT_EQ(dependencies.barrier_before(write(16, 16)), Barrier::none) << "side by side";
+  EXPECT_EQ(dependencies.barrier_before(write(31, 1)), Barrier::shaders);
+}
+
+// A barrier between kernels does not let the device read a number of workgroups.
+TEST(Dependencies, IndirectReadsHaveTheirOwnBarrier) {
+  const std::vector<RegionUse> count = parse("A"), other = parse("B"), reader = parse("b");
+  const std::vector<RegionUse> indirect = {{{&kObjects[0], 0, 1}, Access::read, true}};
+  Dependencies dependencies;
+  EXPECT_EQ(dependencies.barrier_before(count), Barrier::none);
+  EXPECT_EQ(dependencies.barrier_before(other), Barrier::none);
+  EXPECT_EQ(dependencies.barrier_before(reader), Barrier::shaders);
+  EXPECT_EQ(dependencies.barrier_before(indirect), Barrier::shaders_and_indirect);
+  EXPECT_EQ(dependencies.barrier_before(indirect), Barrier::none);
+  EXPECT_EQ(dependencies.barrier_before(count), Barrier::shaders) << "written after it was read";
+  EXPECT_EQ(dependencies.barrier_before(indirect), Barrier::shaders_and_indirect);
 }
 
 }  // namespace

@@ -91,6 +91,81 @@ TEST_F(RecipeTest, RefuseScratchThatCannotBeBound) {
               HasSubstr("'copy.long_way' needs scratch 'second' of 4398046511104 bytes, and '"));
 }
 
+// Operand 0 says how many of the workgroups add to operand 1: 64 elements each.
+class IndirectTest : public ExecutorTest {
+ protected:
+  static constexpr uint32_t kGroups = 100, kCount = 64 * kGroups;
+
+  static Choice choice() {
+    static constexpr ScratchInfo kScratch[] = {{"unused", DType::i32, nullptr}, {"counted", DType::u32, nullptr}};
+    static constexpr RecipeInfo kRecipe{.id = "add.counted", .scratch = kScratch};
+    Choice choice;
+    choice.id = "add.counted(...)";
+    choice.recipe = &kRecipe;
+    choice.scratch_elements = {1000, 3};
+    choice.launches = {kit().launch("copy.i32", {1, 1, 1}, Count{3, 0}),
+                       kit().launch("add.i32", {kGroups, 1, 1}, Count{kCount, 1})};
+    choice.launches[0].operands = {{false, 0}, {true, 1}};
+    choice.launches[1].operands = {{false, 1}};
+    choice.launches[1].indirect = 1;
+    return choice;
+  }
+
+  // How many workgroups have added `value`, first ones first.
+  int32_t groups_with(const DeviceTensor& data, int32_t value) {
+    const std::vector<int32_t> all = integers(data);
+    const auto end = std::ranges::find_if(all, [&](int32_t x) { return x != value; });
+    EXPECT_THAT(std::vector(end, all.end()), ::testing::Each(0));
+    return static_cast<int32_t>(end - all.begin()) / 64;
+  }
+};
+
+TEST_F(IndirectTest, OneRecordingServesEveryCount) {
+  const Choice counted = choice();
+  const DeviceTensor count = allocate(DType::i32, {3}), data = allocate(DType::i32, {kCount});
+  Recording recording = record({{&counted, {&count, &data}}});
+  for (const int32_t groups : {3, 100, 0, 1, 57}) {
+    ASSERT_TRUE(executor().write(count, of({groups, 1, 1})));
+    ASSERT_TRUE(executor().fill(data, 0));
+    run(recording);
+    EXPECT_EQ(groups_with(data, 1), groups);
+    const auto timing = executor().time(recording);
+    ASSERT_TRUE(timing) << to_text(timing.error());
+    EXPECT_EQ(groups_with(data, 2), groups);
+  }
+}
+
+// The count of one work must not be that of another in the same memory.
+TEST_F(IndirectTest, WorksInTurnHaveTheirOwnCounts) {
+  const Choice counted = choice();
+  const DeviceTensor few = upload(of({2, 1, 1})), many = upload(of({3, 11, 2}));
+  const DeviceTensor a = upload(of(std::vector<int32_t>(kCount, 0))), b = upload(of(std::vector<int32_t>(kCount, 0)));
+  run({{&counted, {&few, &a}}, {&counted, {&many, &b}}, {&counted, {&few, &a}}});
+  EXPECT_EQ(groups_with(a, 2), 2);
+  EXPECT_EQ(groups_with(b, 1), 66);
+}
+
+// A caller's buffer may lack the usage for it. Then all workgroups run, which is right too: kernels check their bounds.
+TEST_F(IndirectTest, IsDirectInACallersMemory) {
+  const Choice counted = choice();
+  const DeviceTensor count = upload(of({2, 1, 1})), data = upload(of(std::vector<int32_t>(kCount, 0)));
+  const DeviceTensor scratch = allocate(DType::u8, {static_cast<int64_t>(scratch_bytes(counted))});
+  const auto lent = executor().wrap(scratch.place(), DType::u8, scratch.shape());
+  ASSERT_TRUE(lent) << to_text(lent.error());
+  run({{&counted, {&count, &data}, &scratch}});
+  EXPECT_EQ(groups_with(data, 1), 2);
+  run({{&counted, {&count, &data}, &*lent}});
+  EXPECT_THAT(integers(data),
+              ::testing::AllOf(::testing::Contains(2).Times(128), ::testing::Contains(1).Times(::testing::Gt(0))));
+}
+
+TEST_F(IndirectTest, RefusesACountThatIsNotThere) {
+  Choice counted = choice();
+  counted.launches[1].indirect = 2;
+  const DeviceTensor count = upload(of({2, 1, 1})), data = upload(of(std::vector<int32_t>(kCount, 0)));
+  EXPECT_THAT(refusal({{&counted, {&count, &data}}}), HasSubstr("names scratch that the choice does not have"));
+}
+
 // A chain apart from the others, of one launch or of several; the last may be shorter.
 TEST_F(ExecutorTest, TimesEachChainOfLaunches) {
   const DeviceTensor data = upload(of(iota(100'000)));
