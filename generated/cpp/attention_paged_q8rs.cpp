@@ -439,6 +439,69 @@ constexpr StepInfo matrices_split_512_steps[] = {
   {&attention_join::op, attention_join_operands, attention_join_problem},
 };
 
+constexpr ConditionInfo matrices_split_512_counted_conditions[] = {
+  {"used_keys > 512", table::kNamesOf<Name::queries, Name::keys, Name::window, Name::causal>},
+  {"4 * joined * slices_512 <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::queries, Name::keys, Name::value_width,
+      Name::window, Name::causal, table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int matrices_split_512_counted_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_512 = min(ceil_div(used_keys, 512), most_slices);
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
+  return table::first_false({
+      used_keys > 512,
+      4 * joined * slices_512 <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer counted_elements(const SelectionScope&) {
+  return Integer(4);
+}
+
+constexpr ScratchInfo matrices_split_512_counted_scratch[] = {
+  {"partial", DType::f32, partial_elements}, {"counted", DType::u32, counted_elements},
+};
+constexpr OperandSource attention_count_operands[] = {table::ours(Operand::key_lengths), table::scratch(1)};
+void attention_count_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_512 = min(ceil_div(used_keys, 512), most_slices);
+  auto& to = *static_cast<attention_count::Problem*>(step_problem);
+  to.batches = problem.attention_layer.batches;
+  to.key_heads = problem.attention_layer.key_heads;
+  to.queries = problem.attention_layer.queries;
+  to.keys = problem.attention_layer.keys;
+  to.window = problem.attention_layer.window;
+  to.causal = problem.attention_layer.causal;
+  to.has_lengths = problem.attention_layer.has_lengths;
+  table::set(to.slices, slices_512);
+}
+
+constexpr StepInfo matrices_split_512_counted_steps[] = {
+  {&attention_count::op, attention_count_operands, attention_count_problem},
+  {&attention_coopmat_paged_q8rs::op, matrices_split_512_attention_coopmat_paged_q8rs_operands,
+      matrices_split_512_attention_coopmat_paged_q8rs_problem, matrices_split_512_attention_coopmat_paged_q8rs_takes,
+      {1, 0, offsetof(attention_count::Problem, most_workgroups)}},
+  {&attention_join::op, attention_join_operands, attention_join_problem},
+};
+
 constexpr ConditionInfo split_128_conditions[] = {
   {"used_keys > 128", table::kNamesOf<Name::queries, Name::keys, Name::window, Name::causal>},
   {"4 * joined * slices_128 <= device.max_storage_buffer_bytes",
@@ -532,6 +595,63 @@ constexpr StepInfo split_128_steps[] = {
   {&attention_join::op, attention_join_operands, split_128_attention_join_problem},
 };
 
+constexpr ConditionInfo split_128_counted_conditions[] = {
+  {"used_keys > 128", table::kNamesOf<Name::queries, Name::keys, Name::window, Name::causal>},
+  {"4 * joined * slices_128 <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::queries, Name::keys, Name::value_width,
+      Name::window, Name::causal, table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int split_128_counted_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_128 = min(ceil_div(used_keys, 128), most_slices);
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
+  return table::first_false({
+      used_keys > 128,
+      4 * joined * slices_128 <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+constexpr ScratchInfo split_128_counted_scratch[] = {
+  {"partial", DType::f32, split_128_partial_elements}, {"counted", DType::u32, counted_elements},
+};
+void split_128_counted_attention_count_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_128 = min(ceil_div(used_keys, 128), most_slices);
+  auto& to = *static_cast<attention_count::Problem*>(step_problem);
+  to.batches = problem.attention_layer.batches;
+  to.key_heads = problem.attention_layer.key_heads;
+  to.queries = problem.attention_layer.queries;
+  to.keys = problem.attention_layer.keys;
+  to.window = problem.attention_layer.window;
+  to.causal = problem.attention_layer.causal;
+  to.has_lengths = problem.attention_layer.has_lengths;
+  table::set(to.slices, slices_128);
+}
+
+constexpr StepInfo split_128_counted_steps[] = {
+  {&attention_count::op, attention_count_operands, split_128_counted_attention_count_problem},
+  {&attention_vectors_paged_q8rs::op, attention_vectors_paged_q8rs_operands, attention_vectors_paged_q8rs_problem,
+      attention_vectors_paged_q8rs_takes, {1, 0, offsetof(attention_count::Problem, most_workgroups)}},
+  {&attention_join::op, attention_join_operands, split_128_attention_join_problem},
+};
+
 constexpr ConditionInfo split_512_conditions[] = {
   {"used_keys > 512", table::kNamesOf<Name::queries, Name::keys, Name::window, Name::causal>},
   {"4 * joined * slices_512 <= device.max_storage_buffer_bytes",
@@ -577,6 +697,40 @@ void split_512_attention_vectors_paged_q8rs_problem(const SelectionScope& scope,
 constexpr StepInfo split_512_steps[] = {
   {&attention_vectors_paged_q8rs::op, attention_vectors_paged_q8rs_operands,
       split_512_attention_vectors_paged_q8rs_problem, attention_vectors_paged_q8rs_takes},
+  {&attention_join::op, attention_join_operands, attention_join_problem},
+};
+
+constexpr ConditionInfo split_512_counted_conditions[] = {
+  {"used_keys > 512", table::kNamesOf<Name::queries, Name::keys, Name::window, Name::causal>},
+  {"4 * joined * slices_512 <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::queries, Name::keys, Name::value_width,
+      Name::window, Name::causal, table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int split_512_counted_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer last_keys = choose(problem.attention_layer.causal == words::Causal::from_first,
+      min(Integer(problem.attention_layer.queries), Integer(problem.attention_layer.keys)),
+      Integer(problem.attention_layer.keys));
+  const Integer used_keys = choose(Integer(problem.attention_layer.window) == 0, last_keys,
+      min(last_keys, Integer(problem.attention_layer.queries) + Integer(problem.attention_layer.window) - 1));
+  const Integer most_slices = max(64,
+      ceil_div(512, max(1, Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads))));
+  const Integer slices_512 = min(ceil_div(used_keys, 512), most_slices);
+  const Integer joined = Integer(problem.attention_layer.batches) * Integer(problem.attention_layer.key_heads)
+      * Integer(problem.attention_layer.rows) * (Integer(problem.attention_layer.value_width) + 4);
+  return table::first_false({
+      used_keys > 512,
+      4 * joined * slices_512 <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+constexpr StepInfo split_512_counted_steps[] = {
+  {&attention_count::op, attention_count_operands, attention_count_problem},
+  {&attention_vectors_paged_q8rs::op, attention_vectors_paged_q8rs_operands,
+      split_512_attention_vectors_paged_q8rs_problem, attention_vectors_paged_q8rs_takes,
+      {1, 0, offsetof(attention_count::Problem, most_workgroups)}},
   {&attention_join::op, attention_join_operands, attention_join_problem},
 };
 
@@ -629,16 +783,31 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = matrices_split_512_first_failing,
       .scratch = scratch,
       .steps = matrices_split_512_steps},
+  {.id = "attention_paged_q8rs.matrices_split_512_counted",
+      .conditions = matrices_split_512_counted_conditions,
+      .first_failing = matrices_split_512_counted_first_failing,
+      .scratch = matrices_split_512_counted_scratch,
+      .steps = matrices_split_512_counted_steps},
   {.id = "attention_paged_q8rs.split_128",
       .conditions = split_128_conditions,
       .first_failing = split_128_first_failing,
       .scratch = split_128_scratch,
       .steps = split_128_steps},
+  {.id = "attention_paged_q8rs.split_128_counted",
+      .conditions = split_128_counted_conditions,
+      .first_failing = split_128_counted_first_failing,
+      .scratch = split_128_counted_scratch,
+      .steps = split_128_counted_steps},
   {.id = "attention_paged_q8rs.split_512",
       .conditions = split_512_conditions,
       .first_failing = split_512_first_failing,
       .scratch = scratch,
       .steps = split_512_steps},
+  {.id = "attention_paged_q8rs.split_512_counted",
+      .conditions = split_512_counted_conditions,
+      .first_failing = split_512_counted_first_failing,
+      .scratch = matrices_split_512_counted_scratch,
+      .steps = split_512_counted_steps},
   {.id = "attention_paged_q8rs.subgroups",
       .first_failing = table::all_hold,
       .steps = subgroups_steps},

@@ -8,6 +8,7 @@
 #include "attention_coopmat_paged.h"
 #include "attention_coopmat_paged_q8rs.h"
 #include "attention_coopmat_q8rs.h"
+#include "attention_count.h"
 #include "attention_join.h"
 #include "attention_paged.h"
 #include "attention_paged_q8rs.h"
@@ -166,8 +167,11 @@ constexpr uint32_t kFirstModule = attention_coopmat_paged::kFirstModule + attent
 namespace attention_coopmat_q8rs {
 constexpr uint32_t kFirstModule = attention_coopmat_paged_q8rs::kFirstModule + attention_coopmat_paged_q8rs::kVariants;
 }
-namespace attention_join {
+namespace attention_count {
 constexpr uint32_t kFirstModule = attention_coopmat_q8rs::kFirstModule + attention_coopmat_q8rs::kVariants;
+}
+namespace attention_join {
+constexpr uint32_t kFirstModule = attention_count::kFirstModule + attention_count::kVariants;
 }
 namespace attention_paged {
 constexpr uint32_t kFirstModule = attention_join::kFirstModule + attention_join::kVariants;

@@ -6,6 +6,7 @@
 #include "attention_coopmat_paged.h"
 #include "attention_coopmat_paged_q8rs.h"
 #include "attention_coopmat_q8rs.h"
+#include "attention_count.h"
 #include "attention_join.h"
 #include "attention_paged.h"
 #include "attention_paged_q8rs.h"
@@ -162,6 +163,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &attention_coopmat_paged::op,
   &attention_coopmat_paged_q8rs::op,
   &attention_coopmat_q8rs::op,
+  &attention_count::op,
   &attention_join::op,
   &attention_paged::op,
   &attention_paged_q8rs::op,

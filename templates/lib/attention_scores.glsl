@@ -9,8 +9,6 @@ $gives KEY_AT
 $gives VALUE_AT
 $gives NEXT_VALUE
 $gives float real_of(uint bits)
-$gives int keys_of_batch(uint batch)
-$gives ivec2 keys_of_query(int query, int keys)
 $gives float score_of(float product, uint batch, uint head, int query, int key)
 
 $if input_dtype == f16
@@ -28,17 +26,7 @@ float tangent(float x) {
   return isnan(x) ? x : x < 0.0 ? -t : t;
 }
 
-int keys_of_batch(uint batch) {
-  const int keys = int(problem.keys);
-  return problem.has_lengths == 0u ? keys : clamp(key_lengths_data[batch], 0, keys);
-}
-
-// The keys [x, y) that a row of queries has, of a batch with `keys` keys.
-ivec2 keys_of_query(int query, int keys) {
-  if (problem.causal == kCausalNone) return ivec2(0, keys);
-  const int end = query + 1 + (problem.causal == kCausalToLast ? keys - int(problem.queries) : 0);
-  return ivec2(problem.window != 0u ? max(0, end - int(problem.window)) : 0, min(end, keys));
-}
+$include "lib/attention_scores.glsl" keys
 
 float score_of(float product, uint batch, uint head, int query, int key) {
   float score = product * problem.scale;
@@ -56,9 +44,27 @@ float score_of(float product, uint batch, uint head, int query, int key) {
 #define VALUE_AT(first, batch, head, key) ((first) + (key) * problem.value_strides[2])
 #define NEXT_VALUE(at, batch, head, key) (at + problem.value_strides[2])
 
+$part keys
+// Which keys a batch has, and which of them a row of its queries uses.
+$gives int keys_of_batch(uint batch)
+$gives ivec2 keys_of_query(int query, int keys)
+
+int keys_of_batch(uint batch) {
+  const int keys = int(problem.keys);
+  return problem.has_lengths == 0u ? keys : clamp(key_lengths_data[batch], 0, keys);
+}
+
+// The keys [x, y) that a row of queries has, of a batch with `keys` keys.
+ivec2 keys_of_query(int query, int keys) {
+  if (problem.causal == kCausalNone) return ivec2(0, keys);
+  const int end = query + 1 + (problem.causal == kCausalToLast ? keys - int(problem.queries) : 0);
+  return ivec2(problem.window != 0u ? max(0, end - int(problem.window)) : 0, min(end, keys));
+}
+
 $part slices
 // The slices of the keys of a tile. How many have keys depends on the length of the sequence: the first ones. So a
 // recorded launch is right for all lengths.
+$gives uint kLeastSliceBits
 $gives uint take_slice(uint slice, inout int begin, inout int end)
 
 const uint kLeastSliceBits = 7u;   // a slice has 128 keys, or a larger power of two
