@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _MOST_I32, _MOST_U32, _MOST_I64, _MOST_U64 = 2**31 - 1, 2**32 - 1, 2**63 - 1, 2**64 - 1
-_MOST_NEW_TOKENS = 2**24  # as for qgen-model
+_MOST_NEW_TOKENS, _MOST_SEQUENCES = 2**24, 2**20  # as for qgen-model, and in generator.cpp
 _CACHES = ("model", "int8", "paged", "paged_int8")  # in the order of qgen_cache
 
 
@@ -65,6 +65,7 @@ class Generator(Handle):
         else:
             lib.generator_load(self.device, path, capacity, form, byref(handle))
         super().__init__(handle, self.device.lock)
+        self._sequences, self._capacity = 0, capacity
 
     @property
     def vocabulary(self) -> int:
@@ -79,8 +80,10 @@ class Generator(Handle):
 
     def start(self, sequences: int = 1) -> None:
         """Forgets all tokens; the next ones are of so many sequences."""
-        lib.generator_start(self, whole_number(sequences, "the number of sequences", 0, _MOST_I32))
-        self._sequences = sequences
+        sequences = whole_number(sequences, "the number of sequences", 0, _MOST_SEQUENCES)
+        with self.locked():
+            lib.generator_start(self, sequences)
+            self._sequences = sequences
 
     def feed(self, tokens: Sequence[Sequence[int]]) -> None:
         """Runs the model on further tokens of each sequence. Their numbers may differ in the first call after start()."""
@@ -94,8 +97,10 @@ class Generator(Handle):
     def next(self, top_k: int = 1, temperature: float = 1.0, seed: int = 0) -> list[int]:
         """The token after those fed, of each sequence: the most likely one, or drawn from the `top_k` most likely ones.
         With 0 it is drawn from all."""
-        tokens = (c_int32 * max(getattr(self, "_sequences", 0), 1))()
-        lib.generator_next(self, *_drawing(top_k, temperature, seed), tokens)
+        drawing = _drawing(top_k, temperature, seed)
+        with self.locked():  # other threads change the number of sequences
+            tokens = (c_int32 * max(self._sequences, 1))()
+            lib.generator_next(self, *drawing, tokens)
         return list(tokens)
 
     def generate(self, prompts: Sequence[Sequence[int]], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
@@ -118,18 +123,22 @@ class Generator(Handle):
                 raised.append(error)
                 return 0
 
-        count, ends = len(prompts), _tokens(end)
+        (tokens, counts), ends = _flat(prompts), _tokens(end)
+        count = len(counts)
         generation = Generation(max_tokens, ends, len(ends), *drawing, 0,
                                 ON_TOKEN(called) if on_token else ON_TOKEN(0), None)
-        said, lengths = (c_int32 * (count * max_tokens))(), (c_size_t * count)()
-        self._sequences = count  # also if it fails: it has started anew then
-        lib.generator_generate(self, byref(generation), *_flat(prompts), count, said, lengths)
+        room = max_tokens if max_tokens <= self._capacity else 0  # so many tokens are refused, and none is written
+        said, lengths = (c_int32 * (count * room))(), (c_size_t * count)()
+        with self.locked():
+            self._sequences = count  # also if it fails: it has started anew then
+            lib.generator_generate(self, byref(generation), tokens, counts, count, said, lengths)
         if raised: raise raised[0]
         return [list(said[i * max_tokens:i * max_tokens + lengths[i]]) for i in range(count)]
 
     def stream(self, prompt: Sequence[int], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
                temperature: float = 1.0, seed: int = 0, inputs: Mapping[str, Any] | None = None) -> Iterator[int]:
         """The new tokens of one sequence, each when it is there."""
+        max_tokens = whole_number(max_tokens, "max_tokens", 1, _MOST_NEW_TOKENS)
         if inputs is not None: self.set_inputs(inputs)
         self.start()
         self.feed([prompt])

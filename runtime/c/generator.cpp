@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "common/files.h"
 #include "operators.h"
@@ -122,7 +121,7 @@ qgen_code qgen_generator_set_inputs(qgen_generator* generator, const qgen_argume
 qgen_code qgen_generator_start(qgen_generator* generator, size_t sequences, qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!generator) return is_null("generator");
-    constexpr size_t kMostSequences = std::numeric_limits<int32_t>::max();
+    constexpr size_t kMostSequences = size_t{1} << 20;  // far more than a device has caches for
     if (sequences > kMostSequences)
       return refused(fmt::format("there are {} sequences, and there can be {}", sequences, kMostSequences));
     generator->generator->start(sequences);

@@ -307,11 +307,29 @@ class TestGenerator(unittest.TestCase):
                          "max_tokens is 1099511627776, and must be from 1 to 16777216")
         for number in (-1, 2**64):
             refused(generator.start, number)
+            refused(lambda: list(generator.stream(prompt, max_tokens=number)))
             refused(generator.end, number)
             refused(qgen.Generator, self.FILE, capacity=number)
             refused(qgen.Generator, self.FILE, capacity=10, cache="paged", block_size=number)
             refused(qgen.Generator, self.FILE, capacity=10, cache="paged", blocks=number)
         self.assertEqual(generator.generate(self.PROMPTS[:1], max_tokens=6), self.TOKENS[:1])
+
+    def test_refused_prompts_change_no_sequences(self):
+        generator = qgen.Generator(self.FILE, capacity=10)
+        generator.start(64)
+        generator.feed([[1]] * 64)
+        first = generator.next()
+        self.assertEqual(len(first), 64)
+        for wrong in ({"prompts": [[-1]]}, {"prompts": [[1]], "end": [-1]}, {"prompts": [[1]], "top_k": -1}):
+            with self.assertRaises(qgen.InvalidArgument): generator.generate(**wrong)
+            self.assertEqual(generator.next(), first)
+        with self.assertRaises(qgen.InvalidArgument) as caught: generator.start(2**20 + 1)
+        self.assertEqual(caught.exception.message, "the number of sequences is 1048577, and must be from 0 to 1048576")
+
+    def test_many_new_tokens_take_no_memory(self):
+        generator = qgen.Generator(self.FILE, capacity=10)
+        with self.assertRaises(qgen.InvalidArgument) as caught: generator.generate([[1]] * 2**16, max_tokens=2**24)
+        self.assertIn("the cache is too small: a prompt of 1 tokens and 16777216 new ones", caught.exception.message)
 
     def test_an_int8_cache(self):
         generator = qgen.Generator(self.FILE, capacity=10, cache="int8")

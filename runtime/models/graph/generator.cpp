@@ -383,8 +383,11 @@ Done Generator::check_are_set() const {
 // ---- tokens ---------------------------------------------------------------------------------------------------------
 
 void Generator::start(size_t sequences) {
-  lengths_.assign(sequences, 0);
-  if (is_paged(options_.cache)) pool_.emplace(pool_of(options_, static_cast<int64_t>(sequences)), sequences);
+  std::vector<int64_t> lengths(sequences, 0);
+  std::optional<BlockPool> pool;
+  if (is_paged(options_.cache)) pool.emplace(pool_of(options_, static_cast<int64_t>(sequences)), sequences);
+  lengths_ = std::move(lengths);  // both or, without memory for them, none
+  pool_ = std::move(pool);
   draws_ = 0;
   last_ = nullptr;
   ahead_ = {};
