@@ -43,7 +43,22 @@ Expected<std::vector<onnx::StateNames>> states_named_by(const Arguments& argumen
   for (const std::string& typed : arguments.generation.states) {
     auto state = named("--state", typed, inputs);
     if (!state) return state.error();
+    if (std::ranges::count(graph.outputs, state->value, &onnx::ValueInfo::name) == 0)
+      return refused(fmt::format("--state {}: '{}' is no output of the model", typed, state->value));
+    for (const onnx::StateNames& before : states) {
+      const bool is_input = before.input == state->name;
+      if (!is_input && before.output != state->value) continue;
+      return refused(fmt::format("--state names the {} '{}' twice", is_input ? "input" : "output",
+                                 is_input ? before.input : before.output));
+    }
     states.push_back({state->name, state->value});
+  }
+  // A cache that is no state would be an input whose values nobody gives.
+  for (const onnx::StateNames& other : onnx::states_of(graph)) {
+    if (std::ranges::count(states, other.input, &onnx::StateNames::input) > 0) continue;
+    return refused(fmt::format("--state names some caches, and not '{}'", other.input),
+                   fmt::format("add --state {}={}, or leave out --state: then all inputs past_... are states",
+                               other.input, other.output));
   }
   return states;
 }
