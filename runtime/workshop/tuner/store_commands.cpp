@@ -475,6 +475,12 @@ Expected<int> import_files(const Program& program, const Arguments& arguments) {
 
 namespace {
 
+// Devices of one name may have other numbers, such as two models of a laptop's GPU.
+std::string model_of(const DeviceProfile& device, const DeviceProfile& other) {
+  if (device.name != other.name) return device.name;
+  return fmt::format("{} (vendor {:#x}, device {:#x})", device.name, device.vendor_id, device.device_id);
+}
+
 std::string driver_of(const DeviceProfile& device) {
   return fmt::format("{} {} (version {:#x})", device.driver_name, device.driver_info, device.driver_version);
 }
@@ -487,9 +493,9 @@ Done check_are_of_one_driver(const std::vector<FleetResult>& results) {
     const std::string& path = result.name;
     const DeviceProfile* const device = &result.file.device;
     if (first->vendor_id != device->vendor_id || first->device_id != device->device_id) {
-      return refused(
-          fmt::format("'{}' is of the device {}, and the files before it are of {}", path, device->name, first->name),
-          "merge files of one device, or name a folder with -o, which gets a file for each device");
+      return refused(fmt::format("'{}' is of the device {}, and the files before it are of {}", path,
+                                 model_of(*device, *first), model_of(*first, *device)),
+                     "merge files of one device, or name a folder with -o, which gets a file for each device");
     } else if (driver_of(*first) != driver_of(*device)) {
       return refused(fmt::format("'{}' is of the driver {}, and the files before it are of {}", path,
                                  driver_of(*device), driver_of(*first)),

@@ -123,6 +123,20 @@ std::string with(std::string text, std::string_view from, std::string_view to) {
 }
 
 // The shipped table has no row that no problem can have.
+// Two models of one name differ in their numbers.
+TEST_F(ReportTest, MergeTellsTwoModelsOfOneNameApart) {
+  const std::string one = table_of("q8ta_relu n=8");
+  std::string other = one;
+  other.replace(other.find("0x2335"), 6, "0x2336");
+  ASSERT_TRUE(write_file(path("one.yaml"), one));
+  ASSERT_TRUE(write_file(path("other.yaml"), other));
+  const auto merged =
+      merge_files(kShipped, {.output = path("all.yaml"), .files = {path("one.yaml"), path("other.yaml")}});
+  ASSERT_FALSE(merged);
+  EXPECT_THAT(to_text(merged.error()), HasSubstr("is of the device GPU (vendor 0x10de, device 0x2336), and the files "
+                                                 "before it are of GPU (vendor 0x10de, device 0x2335)"));
+}
+
 TEST_F(ReportTest, TakesTheShippedTableAsItIs) {
   const std::string table = tests::source_folder() + "/tuning/nvidia-h200.yaml";
   const auto file = tuning::load_tuning_file(table);
