@@ -184,8 +184,8 @@ Expected<std::vector<int64_t>> list_of(const Node& node, std::string_view attrib
   const bool fits = list.size() == count &&
                     std::ranges::all_of(list, [&](int64_t n) { return n >= otherwise && n <= kMostInWindow; });
   if (!fits)
-    return refused(
-        fmt::format("{} is [{}], and has {} numbers from {} up", attribute, fmt::join(list, ", "), count, otherwise));
+    return refused(fmt::format("{} is [{}], and has {} numbers from {} to 2^30", attribute, fmt::join(list, ", "),
+                               count, otherwise));
   return list;
 }
 

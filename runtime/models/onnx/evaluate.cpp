@@ -341,7 +341,8 @@ Evaluated range(const Node& node, Inputs inputs, int64_t most) {
   const double start = real_at(*inputs[0], 0), limit = real_at(*inputs[1], 0), delta = real_at(*inputs[2], 0);
   if (delta == 0) return refused("its delta is 0");
   const double count = std::max(std::ceil((limit - start) / delta), 0.0);
-  if (!(count <= static_cast<double>(most))) return refused(fmt::format("it has {} elements", count));
+  if (!(count <= static_cast<double>(most)))
+    return refused(fmt::format("it has {} elements, and a constant can have {} here", count, most));
   Tensor result = made(node, type, {static_cast<int64_t>(count)});
   for (int64_t i = 0; i < result.size(); ++i) {
     if (is_real(type)) set_real(result, i, start + static_cast<double>(i) * delta);

@@ -80,6 +80,8 @@ TEST(Evaluate, OfShapesAndNumbers) {
   EXPECT_EQ(evaluated("Range", {longs({}, {1}), longs({}, {8}), longs({}, {3})}), "int64 [3] 1, 4, 7");
   EXPECT_EQ(evaluated("Range", {reals({}, {1}), reals({}, {0}), reals({}, {-0.5})}), "float32 [2] 1, 0.5");
   EXPECT_EQ(evaluated("Range", {longs({}, {1}), longs({}, {8}), longs({}, {0})}), "its delta is 0");
+  EXPECT_THAT(evaluated("Range", {longs({}, {0}), longs({}, {int64_t{1} << 40}), longs({}, {1})}),
+              ::testing::StartsWith("it has 1099511627776 elements, and a constant can have "));
   EXPECT_EQ(evaluated("Size", {reals({2, 3}, {1, 2, 3, 4, 5, 6})}), "int64 [] 6");
 }
 

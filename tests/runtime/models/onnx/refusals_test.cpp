@@ -68,17 +68,21 @@ TEST(Refusals, Convolutions) {
        [](Start& m) {
          return m.conv(m.image, {3, 4, 3, 3}, {{"kernel_shape", List{1, 1}}});
        }},
-      {"strides is [], and has 2 numbers from 1 up",
+      {"strides is [], and has 2 numbers from 1 to 2^30",
        [](Start& m) {
          return m.conv(m.image, {3, 4, 3, 3}, {{"strides", List{}}});
        }},
-      {"strides is [0, 1], and has 2 numbers from 1 up",
+      {"strides is [0, 1], and has 2 numbers from 1 to 2^30",
        [](Start& m) {
          return m.conv(m.image, {3, 4, 3, 3}, {{"strides", List{0, 1}}});
        }},
-      {"pads is [1, 1], and has 4 numbers from 0 up",
+      {"pads is [1, 1], and has 4 numbers from 0 to 2^30",
        [](Start& m) {
          return m.conv(m.image, {3, 4, 3, 3}, {{"pads", List{1, 1}}});
+       }},
+      {"pads is [1073741825, 0, 0, 0], and has 4 numbers from 0 to 2^30",
+       [](Start& m) {
+         return m.conv(m.image, {3, 4, 3, 3}, {{"pads", List{(1 << 30) + 1, 0, 0, 0}}});
        }},
   };
   expect_refused(rows);
