@@ -108,6 +108,12 @@ Device::Handles::~Handles() {
   vk.vkDestroyDevice(device, nullptr);
 }
 
+void Device::Handles::settle() const {
+  if (!is_unsettled || !queue) return;
+  const std::lock_guard lock(queue_lock);
+  vk.vkQueueWaitIdle(queue);
+}
+
 Expected<std::vector<DeviceProfile>> list_devices() {
   const auto instance = Instance::create(false);
   if (!instance) return instance.error();

@@ -4,6 +4,7 @@
 // The Vulkan handles of an open device, for runtime/engine/dispatch. Nothing outside these two rooms includes this.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 
@@ -64,6 +65,7 @@ namespace vulkan {
   X(vkGetQueryPoolResults)                \
   X(vkGetSemaphoreCounterValue)           \
   X(vkQueueSubmit)                        \
+  X(vkQueueWaitIdle)                      \
   X(vkResetDescriptorPool)                \
   X(vkResetFences)                        \
   X(vkUpdateDescriptorSets)               \
@@ -126,7 +128,11 @@ struct Device::Handles {
   bool has_push_descriptors = false;      // the same
   bool has_timeline_semaphores = false;   // the same
   mutable vulkan::QueueLock queue_lock;
+  mutable std::atomic<bool> is_unsettled = false;  // a wait has failed: the queue may still use what is to be destroyed
   DeviceProfile profile;
+
+  // Before memory and commands are destroyed: after a failed wait, waits for the queue.
+  void settle() const;
 };
 
 }  // namespace qgen

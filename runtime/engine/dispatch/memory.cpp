@@ -198,6 +198,7 @@ VkResult Buffer::invalidate() const {
 
 Buffer::~Buffer() {
   if (!handle_ || is_lent_) return;
+  allocator_->device().settle();
   if (allocation_) vmaDestroyBuffer(allocator_->handle(), handle_, allocation_);
   else allocator_->callbacks().free_buffer({handle_, mapped_, token_});
 }
@@ -262,6 +263,7 @@ Expected<Image> Image::lent(const SharedAllocator& allocator, const LentImage& f
 Image::~Image() {
   if (!handle_) return;
   const Device::Handles& device = allocator_->device();
+  device.settle();
   if (view_ && !is_view_lent_) device.vk.vkDestroyImageView(device.device, view_, nullptr);
   if (is_lent_) return;
   if (allocation_) vmaDestroyImage(allocator_->handle(), handle_, allocation_);

@@ -38,7 +38,7 @@ Done Submission::init() {
 Submission::~Submission() {
   settle();
   if (timeline_) {
-    (void)wait_for(last_value_);
+    if (!wait_for(last_value_)) settle();
     device_->vk.vkDestroySemaphore(device_->device, timeline_, nullptr);
   }
   if (fence_) device_->vk.vkDestroyFence(device_->device, fence_, nullptr);
@@ -57,9 +57,7 @@ Expected<VkCommandBuffer> Submission::make_commands() {
   return commands;
 }
 
-void Submission::settle() const {
-  if (is_broken_) device_->vk.vkDeviceWaitIdle(device_->device);
-}
+void Submission::settle() const { device_->settle(); }
 
 void Submission::free_commands(VkCommandBuffer commands) {
   if (!commands) return;
@@ -112,7 +110,9 @@ Done Submission::run(VkCommandBuffer commands) {
   VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
-  VkResult result = VK_SUCCESS;
+  // Here, where nothing is in flight: if it fails, the next submission can be made all the same.
+  VkResult result = device_->vk.vkResetFences(device_->device, 1, &fence_);
+  if (result != VK_SUCCESS) return fail(result, "resetting a fence");
   {
     const std::lock_guard lock(device_->queue_lock);
     Stopwatch watch;
@@ -122,9 +122,7 @@ Done Submission::run(VkCommandBuffer commands) {
   if (result != VK_SUCCESS) return fail(result, "submitting commands");
   result = wait();
   if (result == VK_TIMEOUT) return timed_out();
-  if (result != VK_SUCCESS) return fail(result, "waiting for the device");
-  result = device_->vk.vkResetFences(device_->device, 1, &fence_);
-  if (result != VK_SUCCESS) return fail(result, "resetting a fence");
+  if (result != VK_SUCCESS) return wait_failed(result, "waiting for the device");
   return std::monostate{};
 }
 
@@ -199,7 +197,7 @@ Done Submission::wait_for(uint64_t value) {
     return read == VK_SUCCESS && reached < value ? VK_NOT_READY : read;
   });
   if (polled == VK_SUCCESS) return std::monostate{};
-  if (polled != VK_NOT_READY) return fail(polled, "waiting for a submission");
+  if (polled != VK_NOT_READY) return wait_failed(polled, "waiting for a submission");
   VkSemaphoreWaitInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline_;
@@ -207,7 +205,7 @@ Done Submission::wait_for(uint64_t value) {
   const VkResult result = device_->vk.vkWaitSemaphores(device_->device, &info, timeout_ms_ * 1'000'000);
   if (result == VK_SUCCESS) return std::monostate{};
   if (result == VK_TIMEOUT) return timed_out();
-  return fail(result, "waiting for a submission");
+  return wait_failed(result, "waiting for a submission");
 }
 
 Expected<bool> Submission::is_done(uint64_t value) const {
@@ -227,9 +225,14 @@ void Submission::full_barrier(VkCommandBuffer commands) const {
 }
 
 Error Submission::timed_out() {
-  is_broken_ = true;
+  is_broken_ = device_->is_unsettled = true;
   return {Error::Kind::device, fmt::format("the device did not finish within {} ms", timeout_ms_),
           "a kernel hangs, or ExecutorOptions::timeout_ms is too short for this work"};
+}
+
+Done Submission::wait_failed(VkResult result, std::string_view doing) {
+  is_broken_ = device_->is_unsettled = true;
+  return vulkan::error_of(result, doing);
 }
 
 Done Submission::fail(VkResult result, std::string_view doing) {

@@ -28,7 +28,7 @@ class Submission {
 
   Expected<VkCommandBuffer> make_commands();
   void free_commands(VkCommandBuffer commands);  // null: none
-  // After a timeout the device still works on the submission, and nothing of it may be freed before this.
+  // After a failed wait the device may still work on the submission, and nothing of it may be freed before this.
   void settle() const;
 
   // Records through `record`, which is given the buffer with full_barrier() already in it.
@@ -52,7 +52,8 @@ class Submission {
   Done check_may_submit() const;
   VkResult make_timeline();
   VkResult submit_with_semaphores(VkCommandBuffer commands, const SubmitOptions& options);
-  Error timed_out();  // nothing more is submitted
+  Error timed_out();                                          // nothing more is submitted
+  Done wait_failed(VkResult result, std::string_view doing);  // the same, since the device may still be at work
   Done fail(VkResult result, std::string_view doing);
 
   std::shared_ptr<const Device::Handles> device_;

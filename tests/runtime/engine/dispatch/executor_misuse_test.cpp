@@ -254,6 +254,19 @@ TEST_F(ExecutorTest, ObjectsOfASubmissionThatTimedOutMayBeDestroyed) {
   recording.reset();
 }
 
+// Transfers have no recording that would wait for them.
+TEST_F(ExecutorTest, TensorsOfATransferThatTimedOutMayBeDestroyed) {
+  constexpr uint32_t kMany = QGEN_SANITIZED ? 1 << 17 : 1 << 22;
+  for (int trial = 0; trial < 4; ++trial) {
+    Executor hasty = make_executor({.timeout_ms = 0});
+    std::optional<DeviceTensor> data = *hasty.allocate(DType::i32, {kMany}, Storage::buffer);
+    const auto read = hasty.download(*data);
+    if (!read) EXPECT_TEXT(read.error().message, "the device did not finish within 0 ms");
+    data.reset();
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(hasty.allocate(DType::i32, {kMany}, Storage::buffer));
+  }
+}
+
 TEST_F(ExecutorTest, WhatWasMovedFromIsRefused) {
   const auto reason = [](const auto& refused) {
     return refused ? std::string("not refused") : refused.error().message;
