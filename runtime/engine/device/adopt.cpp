@@ -36,6 +36,9 @@ Done check_handles(const AdoptInfo& info) {
   if (!info.physical_device) return refuse("physical_device");
   if (!info.get_instance_proc_addr) return refuse("get_instance_proc_addr");
   if (!info.created_with) return refuse("created_with");
+  if (info.created_with->sType != VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO)
+    return refused(fmt::format("the field 'created_with' has the sType {}, and must be a VkDeviceCreateInfo",
+                               static_cast<int>(info.created_with->sType)));
   return check_version(info.api_version);
 }
 

@@ -57,8 +57,10 @@ namespace vulkan {
   X(vkDeviceWaitIdle)                     \
   X(vkEndCommandBuffer)                   \
   X(vkFreeCommandBuffers)                 \
+  X(vkGetBufferMemoryRequirements)        \
   X(vkGetDeviceQueue)                     \
   X(vkGetFenceStatus)                     \
+  X(vkGetImageMemoryRequirements)         \
   X(vkGetPipelineCacheData)               \
   X(vkGetPipelineExecutablePropertiesKHR) \
   X(vkGetPipelineExecutableStatisticsKHR) \

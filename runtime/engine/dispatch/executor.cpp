@@ -255,16 +255,24 @@ Done Executor::State::read_bytes(const DeviceTensor::Memory& memory, std::span<s
 
 namespace {
 
-Done check_lent(const DeviceProfile& device, const LentBuffer& lent, const DeviceTensor::Memory& memory) {
+Done check_lent(const Device::Handles& owner, const LentBuffer& lent, const DeviceTensor::Memory& memory) {
   if (!lent.buffer) return refused("the lent buffer is null");
+  const DeviceProfile& device = owner.profile;
   if (lent.offset % device.storage_buffer_alignment_bytes != 0) {
     return refused(fmt::format("the lent buffer's offset is {}, and '{}' binds buffers from multiples of {} on",
                                lent.offset, device.name, device.storage_buffer_alignment_bytes));
   }
-  if (memory.tensor_bytes <= lent.bytes) return std::monostate{};
-  return refused(fmt::format("{} {} takes {} bytes as {}, and the lent buffer has {}", name(memory.dtype),
-                             to_text(memory.shape), memory.tensor_bytes, name(memory.layout), lent.bytes),
-                 "kernels write whole 16 bytes, so a tensor takes a multiple of 16");
+  if (memory.tensor_bytes > lent.bytes) {
+    return refused(fmt::format("{} {} takes {} bytes as {}, and the lent buffer has {}", name(memory.dtype),
+                               to_text(memory.shape), memory.tensor_bytes, name(memory.layout), lent.bytes),
+                   "kernels write whole 16 bytes, so a tensor takes a multiple of 16");
+  }
+  // A buffer does not tell its size. Its memory may be larger, but not smaller.
+  VkMemoryRequirements needs{};
+  owner.vk.vkGetBufferMemoryRequirements(owner.device, lent.buffer, &needs);
+  if (lent.offset <= needs.size && lent.bytes <= needs.size - lent.offset) return std::monostate{};
+  return refused(fmt::format("{} bytes at offset {} were lent, and the buffer's memory has {} bytes", lent.bytes,
+                             lent.offset, needs.size));
 }
 
 }  // namespace
@@ -312,7 +320,7 @@ Expected<DeviceTensor> Executor::wrap(const LentBuffer& lent, DType dtype, const
   if (const Done sane = check_shape(shape); !sane) return sane.error();
   auto memory = dispatch::described(state_->allocator, dtype, shape, Storage::buffer, layout);
   if (const Done sized = dispatch::size_buffer(*memory); !sized) return sized.error();
-  if (const Done fits = check_lent(state_->profile(), lent, *memory); !fits) return fits.error();
+  if (const Done fits = check_lent(state_->allocator->device(), lent, *memory); !fits) return fits.error();
   memory->buffer = dispatch::Buffer::lent(state_->allocator, lent.buffer, lent.offset + lent.bytes);
   memory->is_lent = true;
   memory->offset = lent.offset;

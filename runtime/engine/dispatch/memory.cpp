@@ -247,6 +247,15 @@ VkResult Image::make_view(DType dtype) {
 
 Expected<Image> Image::lent(const SharedAllocator& allocator, const LentImage& from, DType dtype,
                             const Extent& extent) {
+  // An image does not tell its extent. Its memory may be larger than its texels, but not smaller.
+  const Device::Handles& device = allocator->device();
+  VkMemoryRequirements needs{};
+  device.vk.vkGetImageMemoryRequirements(device.device, from.image, &needs);
+  const uint64_t size_bytes = extent[0] * extent[1] * extent[2] * 4 * static_cast<uint64_t>(bytes(dtype));
+  if (size_bytes > needs.size) {
+    return refused(fmt::format("a tensor of {} x {} x {} texels takes {} bytes, and the lent image has {}", extent[0],
+                               extent[1], extent[2], size_bytes, needs.size));
+  }
   Image image;
   image.allocator_ = allocator;
   image.extent_ = extent;

@@ -100,6 +100,10 @@ Done Submission::check_may_submit() const {
     return Error{Error::Kind::unsupported, "the device was lent without a queue, so qgen submits nothing to it",
                  "lend a queue too, or record into a command buffer of your own"};
   }
+  if (process_ != ::getpid()) {
+    return Error{Error::Kind::unsupported, "the device belongs to the process that opened it, and this is another one",
+                 "open a device after the fork"};
+  }
   if (!is_broken_) return std::monostate{};
   return Error{Error::Kind::device, "an earlier submission failed or did not end, so nothing more is submitted",
                "close the Executor and the Device, and open them again"};

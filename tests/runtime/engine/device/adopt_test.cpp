@@ -80,13 +80,15 @@ TEST_F(AdoptTest, SaysWhatIsMissing) {
     const char* expected;
     void (*spoil)(AdoptInfo& info);
   };
-  static constexpr VkDeviceCreateInfo kNothingEnabled{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  static constexpr VkDeviceCreateInfo kNothingEnabled{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO}, kWithoutType{};
   constexpr Case kCases[] = {
       {"the field 'instance' is null", [](AdoptInfo& info) { info.instance = nullptr; }},
       {"the field 'physical_device' is null", [](AdoptInfo& info) { info.physical_device = nullptr; }},
       {"the field 'device' is null", [](AdoptInfo& info) { info.device = nullptr; }},
       {"the field 'get_instance_proc_addr' is null", [](AdoptInfo& info) { info.get_instance_proc_addr = nullptr; }},
       {"the field 'created_with' is null", [](AdoptInfo& info) { info.created_with = nullptr; }},
+      {"the field 'created_with' has the sType 0, and must be a VkDeviceCreateInfo",
+       [](AdoptInfo& info) { info.created_with = &kWithoutType; }},
       {"the instance was made for Vulkan 1.0, and qgen needs 1.1",
        [](AdoptInfo& info) { info.api_version = VK_API_VERSION_1_0; }},
       {"the device was made without maintenance4",

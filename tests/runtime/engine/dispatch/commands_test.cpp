@@ -309,6 +309,13 @@ TEST_P(CommandsTest, WrapsRangesOfABuffer) {
     EXPECT_THAT(wrap({all.buffer, 4, 128}, {32}).error().message,
                 ::testing::HasSubstr("the lent buffer's offset is 4"));
   }
+  // Ranges beyond the buffer's end.
+  const uint64_t far = uint64_t{1} << 40, last = ~uint64_t{0} & ~uint64_t{4095};
+  for (const auto& [offset, bytes] : {std::pair(far, uint64_t{128}), {0, far}, {last, 128}, {256, ~uint64_t{0}}}) {
+    EXPECT_THAT(wrap({all.buffer, offset, bytes}, {32}).error().message,
+                ::testing::StartsWith(
+                    fmt::format("{} bytes at offset {} were lent, and the buffer's memory has ", bytes, offset)));
+  }
 }
 
 TEST_P(CommandsTest, WrapsAnImage) {
@@ -325,6 +332,10 @@ TEST_P(CommandsTest, WrapsAnImage) {
     ASSERT_TRUE(read) << to_text(read.error());
     EXPECT_EQ(read->data, values.data);
   }
+  const auto large = executor().wrap(LentImage{texture->memory().image.handle(), VkImageView{}}, DType::f32,
+                                     {64, 64, 4096}, Layout::width_packed);
+  ASSERT_FALSE(large);
+  EXPECT_THAT(large.error().message, ::testing::HasSubstr("and the lent image has "));
 }
 
 TEST_P(CommandsTest, AllocatesByTheCallersFunctions) {

@@ -5,6 +5,8 @@
 // given, and nothing crashes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -265,6 +267,24 @@ TEST_F(ExecutorTest, TensorsOfATransferThatTimedOutMayBeDestroyed) {
     data.reset();
     for (int i = 0; i < 4; ++i) EXPECT_TRUE(hasty.allocate(DType::i32, {kMany}, Storage::buffer));
   }
+}
+
+// The child has none of the driver's threads: it would wait forever.
+TEST_F(ExecutorTest, AChildOfAForkIsRefused) {
+  const DeviceTensor tensor = upload(of({1, 2}));
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(20);
+    const auto read = executor().download(tensor);
+    ::_exit(!read && read.error().message == "the device belongs to the process that opened it, and this is another one"
+                ? 0
+                : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(executor().download(tensor));
 }
 
 TEST_F(ExecutorTest, WhatWasMovedFromIsRefused) {
