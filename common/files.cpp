@@ -464,7 +464,8 @@ Expected<std::vector<std::string>> list_files(const std::string& folder) {
 }
 
 std::optional<std::string> user_cache_folder() {
-  if (const char* cache = ::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/qgen";
+  // A relative one has no effect: the specification of XDG_CACHE_HOME says so.
+  if (const char* cache = ::getenv("XDG_CACHE_HOME"); cache && *cache == '/') return std::string(cache) + "/qgen";
   if (const char* home = ::getenv("HOME"); home && *home) return std::string(home) + "/.cache/qgen";
   return std::nullopt;
 }

@@ -102,7 +102,7 @@ Done write_file(const std::string& path, std::string_view bytes);
 // files of a running command are left out. Error: a folder cannot be read.
 Expected<std::vector<std::string>> list_files(const std::string& folder);
 
-// The folder for caches: $XDG_CACHE_HOME/qgen, or ~/.cache/qgen; nullopt: neither is known.
+// The folder for caches: $XDG_CACHE_HOME/qgen if that is absolute, or else ~/.cache/qgen; nullopt: neither is known.
 std::optional<std::string> user_cache_folder();
 
 // Removes incomplete files that killed runs left in one folder. commit() does so in the folders that it writes to.

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/nearest.h"
+#include "common/number.h"
 
 namespace qgen::json {
 namespace {
@@ -102,9 +103,13 @@ class Builder {
     if (value > static_cast<number_unsigned_t>(INT64_MAX)) return past_64_bits(std::to_string(value));
     return put(static_cast<int64_t>(value));
   }
+  // The parser writes and reads the decimal point as the locale of the program has it.
   bool number_float(number_float_t value, const string_t& written) {
-    const bool is_integer = written.find_first_of(".eE") == string_t::npos;
-    return is_integer ? past_64_bits(written) : put(value);
+    if (written.find_first_not_of("-0123456789") == string_t::npos) return past_64_bits(written);
+    std::string text = written;
+    const size_t point = text.find_first_not_of("+-0123456789eE");
+    if (point != std::string::npos) text[point] = '.';
+    return put(read_number<double>(text).value_or(value));
   }
   bool string(string_t& value) { return put(std::move(value)); }
   bool binary(binary_t&) { return false; }  // of binary formats only

@@ -26,7 +26,8 @@ _LEAST_BUDGET = 1  # of qgen-tune, in seconds
 
 def _default_store() -> str:
     """The store of this user, which qgen-tune uses unless it is given --out."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache): cache = os.path.expanduser("~/.cache")
     return os.environ.get("QGEN_TUNING_STORE") or os.path.join(cache, "qgen", "tuning.sqlite")
 
 

@@ -319,6 +319,28 @@ TEST_F(Files, DescriptorsThatWereHandedOverAreRead) {
   ::close(ends[0]);
 }
 
+TEST_F(Files, TheFolderForCachesIsNotRelative) {
+  const char* const variables[] = {"XDG_CACHE_HOME", "HOME"};
+  std::vector<std::optional<std::string>> kept;
+  for (const char* name : variables) {
+    const char* const value = ::getenv(name);
+    kept.push_back(value ? std::optional<std::string>(value) : std::nullopt);
+  }
+  ::setenv("HOME", "/home/me", 1);
+  ::setenv("XDG_CACHE_HOME", "/caches", 1);
+  EXPECT_EQ(user_cache_folder(), "/caches/qgen");
+  for (const char* value : {"", "caches"}) {
+    ::setenv("XDG_CACHE_HOME", value, 1);
+    EXPECT_EQ(user_cache_folder(), "/home/me/.cache/qgen") << value;
+  }
+  ::unsetenv("HOME");
+  EXPECT_EQ(user_cache_folder(), std::nullopt);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) ::setenv(variables[i], kept[i]->c_str(), 1);
+    else ::unsetenv(variables[i]);
+  }
+}
+
 TEST_F(Files, NamesAreShownEscaped) {
   EXPECT_EQ(read_file(at("a\x1b[2J\nb")).error().message,
             "cannot read " + at("a\\x1b[2J\\nb") + ": No such file or directory");

@@ -325,13 +325,18 @@ DeviceKey device_key(const DeviceProfile& profile) {
 
 std::filesystem::path Store::default_path() {
   if (const char* path = ::getenv("QGEN_TUNING_STORE"); path && *path) return path;
-  return std::filesystem::path(user_cache_folder().value_or(".")) / "tuning.sqlite";
+  const auto folder = user_cache_folder();
+  return folder ? std::filesystem::path(*folder) / "tuning.sqlite" : std::filesystem::path();
 }
 
 namespace {
 
 // SQLite would wait for a pipe without end, and calls a folder a disk error.
 Expected<bool> is_file(const std::filesystem::path& path) {
+  if (path.empty()) {
+    return Error{Error::Kind::not_found, "there is no folder to keep measured times in",
+                 "set HOME, XDG_CACHE_HOME or QGEN_TUNING_STORE"};
+  }
   std::error_code code;
   if (std::filesystem::status(path, code).type() == std::filesystem::file_type::not_found) return false;
   if (Done file = check_is_file(path.string()); !file) return file.error();

@@ -67,6 +67,11 @@ void execute(const std::filesystem::path& path, const std::string& sql) {
   sqlite3_close(opened);
 }
 
+TEST_F(StoreTest, NeedsAPlace) {
+  EXPECT_EQ(Store::open("").error().message, "there is no folder to keep measured times in");
+  EXPECT_EQ(Store::open_to_read("").error().hint, "set HOME, XDG_CACHE_HOME or QGEN_TUNING_STORE");
+}
+
 TEST_F(StoreTest, KeepsTheNewestOfEachProblemAndKernel) {
   auto store = Store::open(path());
   ASSERT_TRUE(store) << to_text(store.error());
