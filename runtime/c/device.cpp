@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
 #include "registry.h"
 #include "runtime/c/objects.h"
 #include "runtime/engine/device/adopt.h"
@@ -79,7 +81,7 @@ std::filesystem::path store_path(const char* path) {
 }
 
 std::string to_line(const tuning::TunedRow& row) {
-  return row.problem + '\t' + row.kernel + '\t' + std::to_string(row.us) + '\n';
+  return fmt::format("{}\t{}\t{}\n", row.problem, row.kernel, row.us);  // std::to_string() follows the locale
 }
 
 }  // namespace

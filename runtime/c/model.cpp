@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -152,7 +154,7 @@ qgen_results results_of(qgen_model& model, Tensors outputs) {
 }
 
 std::string line_of(const graph::Step& step, double us) {
-  return step.name + '\t' + step.choice->id + '\t' + std::to_string(us) + '\n';
+  return fmt::format("{}\t{}\t{}\n", step.name, step.choice->id, us);  // std::to_string() follows the locale
 }
 
 const qgen_model::Operand* input_of(const qgen_model* model, size_t index) {

@@ -4,6 +4,7 @@
 import contextlib
 import copy
 import io
+import locale
 import os
 import pathlib
 import pickle
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -211,7 +213,34 @@ class TestArguments(unittest.TestCase):
             self.refused("NaN or infinite", lambda values=values: qgen.quantize(values))
 
 
+@contextlib.contextmanager
+def decimal_commas(test):
+    """Numbers have commas in C, as a German program sets it."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = shutil.which("localedef") and subprocess.run(
+            ["localedef", "-i", "de_DE", "-f", "UTF-8", f"{folder}/de_DE.UTF-8"], capture_output=True)
+        if not made or made.returncode != 0: test.skipTest("localedef makes no locale")
+        with unittest.mock.patch.dict(os.environ, LOCPATH=folder):
+            locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+            try: yield
+            finally: locale.setlocale(locale.LC_ALL, "C")
+
+
 class TestModel(unittest.TestCase):
+    def test_programs_may_have_decimal_commas(self):
+        model = qgen.Model(MODEL)
+        (name, (dtype, shape)), = model.inputs.items()
+        picture = np.zeros([1 if side < 0 else side for side in shape], dtype)
+        with decimal_commas(self):
+            self.assertEqual(locale.localeconv()["decimal_point"], ",")
+            self.assertTrue(all(step.us > 0 for step in model.profile({name: picture})))
+            outputs = model.run({name: picture})
+            with tempfile.TemporaryDirectory() as folder:
+                model.save(f"{folder}/scenes.qgen")
+                again = qgen.Model(f"{folder}/scenes.qgen", model.device).run({name: picture})
+            for output in outputs: np.testing.assert_array_equal(again[output], outputs[output])
+            self.assertEqual(qgen.Device().q8ta_quantize(np.ones(4, np.float32), output_scale=0.5).tolist(), [2] * 4)
+
     def test_run_explain_profile_save(self):
         model = qgen.Model(MODEL)
         (name, (dtype, shape)), = model.inputs.items()
@@ -406,6 +435,8 @@ class TestTuning(unittest.TestCase):
             self.assertTrue(all(row.low <= row.us <= row.high for row in rows))
             dev = qgen.Device()
             times = dev.times(store)
+            if shutil.which("localedef"):
+                with decimal_commas(self): self.assertEqual(dev.times(store), times)
             self.assertLessEqual({row.kernel for row in rows}, {kernel for _, kernel, _ in times})
             self.assertTrue(all(problem.startswith("q8ta_unary ") for problem, _, _ in times))
             dev.use_times(store)
