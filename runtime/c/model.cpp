@@ -51,7 +51,8 @@ Done load_compiled(qgen_device& device, std::span<const std::byte> file, qgen_mo
   auto compiled = graph::read_compiled(file);
   if (!compiled) return compiled.error();
   std::shared_ptr<OnDevice> on = device.on;
-  if (graph::device_text(on->context.profile) == compiled->device) {
+  if (graph::device_text(on->context.profile) == compiled->device &&
+      !graph::has_quarantined(*compiled, on->context.profile, on->context.times)) {
     auto own = with_own_kernels(*on, *compiled);
     if (!own) return own.error();
     on = *std::move(own);

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
@@ -396,7 +397,8 @@ struct Source {
 // Choices of one device, by operator.
 struct Quarantine {
   DeviceProfile device;
-  std::map<std::string, std::vector<QuarantinedChoice>, std::less<>> of_operator = {};
+  std::map<std::string, std::vector<QuarantinedChoice>, std::less<>> of_operator = {};  // that the library has
+  std::set<std::pair<std::string, uint64_t>> all = {};                                  // kernels and their digests
 };
 
 // The times that count for one device: the tables, the most trusted first, and the answers so far, by the bytes_of()
@@ -677,12 +679,19 @@ void TimeBook::quarantine(const DeviceProfile& device, std::span<const Quarantin
   if (!state_) return;  // moved from
   Quarantine made{device};
   for (const QuarantinedKernel& bad : kernels) {
+    made.all.emplace(bad.kernel, bad.digest);
     const OperatorInfo* op = state_->library->find(bad.kernel.substr(0, bad.kernel.find('.')));
     const bool is_there = op && digest_of(*op, bad.kernel, *state_->library) == bad.digest;
     if (is_there) made.of_operator[std::string(op->name)].push_back({bad.kernel, bad.reason});
   }
-  if (!made.of_operator.empty()) state_->quarantines.push_back(std::move(made));
+  if (!made.all.empty()) state_->quarantines.push_back(std::move(made));
   state_->devices.clear();
+}
+
+bool TimeBook::has_quarantined(const DeviceProfile& device, const std::string& kernel, uint64_t digest) const {
+  return state_ && std::ranges::any_of(state_->quarantines, [&](const Quarantine& quarantine) {
+           return relation_of(quarantine.device, device) == Relation::same && quarantine.all.contains({kernel, digest});
+         });
 }
 
 std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const DeviceProfile& device) const {

@@ -67,6 +67,8 @@ class TimeBook {
   void add(const DeviceProfile& device, TimesOnDemand times);
   // The answers for this device have them, as far as the library has these kernels with this SPIR-V.
   void quarantine(const DeviceProfile& device, std::span<const QuarantinedKernel> kernels);
+  // Also of a kernel that the library lacks, such as one in the file of a compiled model.
+  bool has_quarantined(const DeviceProfile& device, const std::string& kernel, uint64_t digest) const;
   // Never null. May be called from many threads. Answers are kept until add().
   std::shared_ptr<const KernelTimes> of(const Problem& problem, const DeviceProfile& device) const;
 

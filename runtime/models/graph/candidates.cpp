@@ -96,6 +96,11 @@ Selection Candidates::select_for(const Call& call, const std::string& kernel) co
                 {.force = kernel, .best_only = true, .times = times.get()});
 }
 
+bool Candidates::is_quarantined(const Call& call, const std::string& kernel) const {
+  const auto times = chooser_.times ? chooser_.times->of(call.problem, chooser_.profile) : nullptr;
+  return times && std::ranges::count(times->quarantined(), kernel, &QuarantinedChoice::id) > 0;
+}
+
 std::optional<Estimate> Candidates::estimate(const Call& call) {
   const auto [known, is_new] = known_.try_emplace(key_of(call.problem));
   if (is_new) {
@@ -174,10 +179,11 @@ Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> c
     choice->problem = std::make_shared<const Problem>(call->problem);
     return Chosen{&entry, *std::move(call), std::move(choice)};
   }
-  if (forced.kernel.empty()) {
+  const bool is_free = forced.kernel.empty() || is_quarantined(*call, forced.kernel);
+  if (is_free) {
     if (auto best = decisions_.best(call->problem)) return Chosen{&entry, *std::move(call), std::move(best)};
   }
-  Selection selection = select_for(*call, forced.kernel);
+  Selection selection = select_for(*call, is_free ? "" : forced.kernel);
   if (selection.ranked.empty()) return no_kernel(selection);
   return Chosen{&entry, *std::move(call), std::make_shared<const Choice>(std::move(selection.ranked.front()))};
 }

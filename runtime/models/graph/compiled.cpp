@@ -250,6 +250,14 @@ std::string device_text(const DeviceProfile& profile) {
                      profile.driver_version);
 }
 
+bool has_quarantined(const Compiled& compiled, const DeviceProfile& device, const TimeBook* times) {
+  const std::vector<std::string>& kernels = compiled.decision.kernels;
+  for (size_t i = 0; times && i < kernels.size() && i < compiled.digests.size(); ++i) {
+    if (times->has_quarantined(device, kernels[i], compiled.digests[i])) return true;
+  }
+  return false;
+}
+
 std::vector<std::byte> write_compiled(const Compiled& compiled) { return Writer(compiled).write(); }
 
 bool is_compiled(std::span<const std::byte> begin) { return is_file_of(kCompiledFile, begin); }

@@ -21,6 +21,7 @@
 
 #include <span>
 
+#include "runtime/engine/selector/time_book.h"
 #include "runtime/models/graph/own_kernels.h"
 #include "runtime/models/graph/schedule.h"
 
@@ -38,6 +39,10 @@ struct Compiled {
 
 // By which a decision's device is known: UUIDs and the driver's version.
 std::string device_text(const DeviceProfile& profile);
+
+// Whether one of its kernels is quarantined on the device. Then the kernels of the file are not used: the Model chooses
+// among those of the program's library.
+bool has_quarantined(const Compiled& compiled, const DeviceProfile& device, const TimeBook* times);
 
 std::vector<std::byte> write_compiled(const Compiled& compiled);
 // Errors: another file, another version, a byte that is missing or another, and a head that does not hold together.

@@ -31,7 +31,10 @@ Expected<std::unique_ptr<runner::Opened>> open_for(const Program& program, const
                                                    const graph::InputShapes& shapes) {
   if (compiled && compiled->shapes == shapes) {
     auto opened = open_device(compiled->own_kernels->library(), arguments);
-    if (!opened || graph::device_text((*opened)->context().profile) == compiled->device) return opened;
+    if (!opened) return opened;
+    const Context& context = (*opened)->context();
+    const bool is_for_it = graph::device_text(context.profile) == compiled->device;
+    if (is_for_it && !graph::has_quarantined(*compiled, context.profile, context.times)) return opened;
   }
   return open_device(program.library, arguments);
 }
@@ -61,8 +64,8 @@ Expected<graph::Prepared*> Session::prepare(const Tensors& inputs) {
   progress_.clear();
   if (prepared && model_->is_chosen_anew())
     print_log(
-        "qgen-model: note: compiled for another device, driver, shape or kernel library, so kernels and layouts were "
-        "chosen again\n");
+        "qgen-model: note: compiled for another device, driver, shape or kernel library, or with a kernel that is "
+        "quarantined now, so kernels and layouts were chosen again\n");
   return prepared;
 }
 

@@ -8,6 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "operators.h"
+#include "registry.h"
+#include "runtime/engine/selector/time_book.h"
+#include "runtime/models/graph/compiled.h"
+#include "runtime/models/graph/constants.h"
+#include "runtime/models/graph/schedule.h"
+#include "tests/support/described_device.h"
 #include "tests/support/expected_text.h"
 #include "tests/support/networks.h"
 
@@ -49,6 +55,49 @@ TEST(Graph, InputsNeedTheirShapes) {
   const auto unknown = inferred(graph, {{"image", {1, 5, 9, 7}}, {"x", {1}}});
   ASSERT_FALSE(unknown);
   EXPECT_TEXT(to_text(unknown.error()), "the graph has no input 'x'\n  hint: the only one is 'image'");
+}
+
+// A file of a compiled model names kernels. Since it was written, one of them may have turned out wrong.
+TEST(Graph, AQuarantinedKernelOfADecisionIsReplaced) {
+  const Graph graph = testing::depthwise_network();
+  const auto result = inferred(graph, {{"image", {1, 5, 9, 7}}});
+  ASSERT_TRUE(result) << to_text(result.error());
+  const auto constants = Constants::create(graph, *result);
+  ASSERT_TRUE(constants) << to_text(constants.error());
+  const auto library = KernelLibrary::open(generated::library());
+  ASSERT_TRUE(library) << to_text(library.error());
+  const DeviceProfile device = tests::described_device("nvidia-h200");
+  TimeBook book(*library);
+  const Chooser chooser{device, *library, generated::operators::entries(), &book};
+  const auto scheduled = [&](const Decision* decision) {
+    return make_schedule(graph, *result, constants->weight_descs(), chooser, decision);
+  };
+  const auto first = scheduled(nullptr);
+  ASSERT_TRUE(first) << to_text(first.error());
+  const auto again = scheduled(&first->decision);
+  ASSERT_TRUE(again) << to_text(again.error());
+  EXPECT_EQ(again->decision.kernels, first->decision.kernels);
+
+  const std::string& bad = first->steps.front().choice->id;
+  const auto digest = digest_of(*library->find(bad.substr(0, bad.find('.'))), bad, *library);
+  ASSERT_TRUE(digest) << bad;
+  book.quarantine(device, std::vector{QuarantinedKernel{bad, *digest, "wrong results (2026-11-30)"}});
+  EXPECT_TRUE(book.has_quarantined(device, bad, *digest));
+  EXPECT_FALSE(book.has_quarantined(device, bad, *digest + 1));
+  Compiled compiled;
+  compiled.decision = first->decision;
+  for (const Step& step : first->steps) compiled.digests.push_back(digest_of(*step.choice, *library));
+  EXPECT_TRUE(has_quarantined(compiled, device, &book));
+  EXPECT_FALSE(has_quarantined(compiled, tests::described_device("adreno-740"), &book));
+  EXPECT_FALSE(has_quarantined(compiled, device, nullptr));
+  const auto replaced = scheduled(&first->decision);
+  ASSERT_TRUE(replaced) << to_text(replaced.error());
+  ASSERT_EQ(replaced->steps.size(), first->steps.size());
+  for (size_t i = 0; i < first->steps.size(); ++i) {
+    const std::string &before = first->decision.kernels[i], &now = replaced->decision.kernels[i];
+    EXPECT_EQ(now == before, before != bad) << now;
+    EXPECT_EQ(replaced->steps[i].choice->id, now);
+  }
 }
 
 TEST(Graph, RefusesWhatDoesNotHoldTogether) {
