@@ -492,9 +492,11 @@ Done Importer::lower(const Node& node) {
   if (has_more) {
     const auto further = further_results(node, *arguments);
     if (!further) return further.error();
-    if (!*further)
+    if (!*further) {
+      if (auto first = result_of(node, *arguments); !first) return first.error();  // not even that
       return unsupported(
           fmt::format("an output other than its first is used, and qgen computes only the first of {}", node.op));
+    }
     for (size_t i = 1; i < node.outputs.size(); ++i) {
       if (i <= (*further)->size()) known_.insert_or_assign(node.outputs[i], (**further)[i - 1]);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The only file that knows protobuf. Its parser bounds the depth of messages and checks every length; this file checks
+// Only this file and inline_functions.cpp know protobuf. Its parser bounds the depth of messages and checks every length; this file checks
 // their contents. Strings and data are moved out of the messages, so that a model is in memory once.
 #include "runtime/models/onnx/reader.h"
 
@@ -17,6 +17,7 @@
 #include "common/files.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/models/onnx/external_data.h"
+#include "runtime/models/onnx/inline_functions.h"
 
 namespace qgen::onnx {
 namespace {
@@ -73,6 +74,7 @@ class Reader {
   explicit Reader(const ReadOptions& options) : options_(options) {}
 
   Expected<Model> run(::onnx::ModelProto& proto) {
+    if (Done done = inline_functions(proto, options_.limits); !done) return done.error();
     Model model;
     for (const auto& opset : proto.opset_import())
       model.opsets[opset.domain() == "ai.onnx" ? "" : opset.domain()] = opset.version();

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Files as protobuf writes them: every way that a tensor's elements are kept, and files that somebody made to do harm.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -178,6 +180,94 @@ TEST(Hostile, CutAnywhere) {
     const auto result = import_model(bytes_in(whole.substr(0, length)));
     EXPECT_TRUE(result || !result.error().message.empty()) << length;
   }
+}
+
+// ---- functions ------------------------------------------------------------------------------------------------------
+
+::onnx::NodeProto& add_node(google::protobuf::RepeatedPtrField<::onnx::NodeProto>& nodes, const std::string& op,
+                            std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+  auto& node = *nodes.Add();
+  node.set_op_type(op);
+  for (const std::string& input : inputs) node.add_input(input);
+  for (const std::string& output : outputs) node.add_output(output);
+  return node;
+}
+
+// my.Act(X) = LeakyRelu(Neg(X)), with an alpha that the call may give. It has X as its second result.
+Proto model_with_function() {
+  Proto model = small_model();
+  auto& function = *model.add_functions();
+  function.set_domain("my");
+  function.set_name("Act");
+  function.add_opset_import()->set_version(13);
+  function.add_input("X");
+  function.add_output("Y");
+  function.add_output("X");
+  function.add_attribute("slope");
+  add_node(*function.mutable_node(), "Neg", {"X"}, {"t"});
+  auto& alpha = *add_node(*function.mutable_node(), "LeakyRelu", {"t"}, {"Y"}).add_attribute();
+  alpha.set_name("alpha");
+  alpha.set_type(::onnx::AttributeProto::FLOAT);
+  alpha.set_ref_attr_name("slope");
+  auto& nodes = *model.mutable_graph()->mutable_node();
+  nodes.Clear();
+  auto& call = add_node(nodes, "Act", {"x"}, {"a", "copy"});
+  call.set_domain("my");
+  call.set_name("first");
+  auto& slope = *call.add_attribute();
+  slope.set_name("slope");
+  slope.set_type(::onnx::AttributeProto::FLOAT);
+  slope.set_f(0.25F);
+  add_node(nodes, "Act", {"a"}, {"b"}).set_domain("my");
+  add_node(nodes, "Add", {"b", "copy"}, {"y"});
+  return model;
+}
+
+TEST(Reader, FunctionsAreWrittenOut) {
+  const auto model = read(model_with_function());
+  ASSERT_TRUE(model) << to_text(model.error());
+  std::vector<std::string> nodes;
+  for (const Node& node : model->graph.nodes) {
+    nodes.push_back(fmt::format("{} {}({}) -> {}", node.name, node.op, fmt::join(node.inputs, ", "), node.outputs[0]));
+  }
+  EXPECT_THAT(nodes,
+              ::testing::ElementsAre("first#1/Neg Neg(x) -> first#1/t", "first#1/LeakyRelu LeakyRelu(first#1/t) -> a",
+                                     "first#1/copy Identity(x) -> copy", "Act#2/Neg Neg(a) -> Act#2/t",
+                                     "Act#2/LeakyRelu LeakyRelu(Act#2/t) -> b", "Add_5 Add(b, copy) -> y"));
+  EXPECT_EQ(model->graph.nodes[1].real("alpha", 0), 0.25F);
+  EXPECT_EQ(model->graph.nodes[4].find("alpha"), nullptr);
+  EXPECT_EQ(import_error(model_with_function()), "");
+}
+
+TEST(Hostile, Functions) {
+  Proto circular = model_with_function();
+  add_node(*circular.mutable_functions(0)->mutable_node(), "Act", {"t"}, {"u"}).set_domain("my");
+  EXPECT_THAT(read_error(circular),
+              ::testing::HasSubstr("calls the function 'my.Act': calls are nested more than 64 deep"));
+  Proto wide = model_with_function();
+  for (int i = 0; i < 40; ++i) {  // 2^40 nodes
+    auto& function = *wide.add_functions();
+    function.set_domain("my");
+    function.set_name(fmt::format("F{}", i));
+    function.add_input("X");
+    function.add_output("Y");
+    const std::string inner = i == 0 ? "Act" : fmt::format("F{}", i - 1);
+    add_node(*function.mutable_node(), inner, {"X"}, {"t"}).set_domain("my");
+    add_node(*function.mutable_node(), inner, {"t"}, {"Y"}).set_domain("my");
+  }
+  add_node(*wide.mutable_graph()->mutable_node(), "F39", {"x"}, {"z"}).set_domain("my");
+  EXPECT_THAT(read_error(wide), ::testing::HasSubstr("the functions have more than 200000 nodes"));
+  Proto older = model_with_function();
+  older.mutable_functions(0)->mutable_opset_import(0)->set_version(9);
+  EXPECT_TEXT(read_error(older), "node 'first#1' calls the function 'my.Act': it is of opset 9, and the model of 13");
+  Proto inputs = model_with_function();
+  inputs.mutable_graph()->mutable_node(0)->add_input("x");
+  EXPECT_TEXT(read_error(inputs),
+              "node 'first#1' calls the function 'my.Act': it has 2 inputs and 2 outputs, and the "
+              "function 1 and 2");
+  Proto twice = model_with_function();
+  *twice.add_functions() = twice.functions(0);
+  EXPECT_TEXT(read_error(twice), "two functions are called 'my.Act'");
 }
 
 TEST(Hostile, DataOfAnotherSize) {

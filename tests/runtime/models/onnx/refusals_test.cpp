@@ -504,6 +504,11 @@ TEST(Refusals, OfTheModelAsAWhole) {
   EXPECT_TEXT(imported_operators(second),
               "node 'MaxPool_4' (MaxPool): an output other than its first is used, and qgen computes only the first "
               "of MaxPool");
+  Start unknown(13);
+  unknown.output(unknown.node("Unique", {unknown.input("z", {6})}));
+  unknown.model.graph.nodes.back().outputs.push_back("places");
+  unknown.output("places");
+  EXPECT_TEXT(imported_operators(unknown), "node 'Unique_4' (Unique): qgen does not know this operator");
   ModelBuilder wide;
   wide.output(wide.node("Relu", {wide.input("x", {4}, ElementType::bf16)}));
   EXPECT_TEXT(imported_operators(wide),
