@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -19,6 +20,7 @@ namespace {
 // The fit minimises, over the logarithms of the constants,
 //
 //   sum over rows of (weight * h(e - (1 - kCommonErrorWeight) * common))^2
+//   + kLossWeight * sum over problems of loss
 //   + sum over constants of rows(constant) * (kPriorStrength * log(constant / value before))^2
 //
 //   e       log(cost / time) of a row
@@ -26,13 +28,19 @@ namespace {
 //           that all choices have changes no ranking, so it counts less
 //   weight  (time / time of the third best)^-kWeightExponent, between kLeastWeight and 1: slow choices count less. The
 //           third best and not the best, so that one wrong time does not take the weight from all others
+//   loss    of a problem: what errors of costs do to its choice. It is the mean of log(time / best time) over all
+//           choices, each at most kHuberThreshold, as if each was chosen with a probability in proportion to
+//           cost^(-1 / kCostSpread), less the same with times in place of costs; at least 0
 //   h       its square is a smooth Huber loss: quadratic up to kHuberThreshold, linear beyond
 constexpr double kWeightExponent = 1.5;
 constexpr double kLeastWeight = 0.2;
 constexpr size_t kWeightRank = 3;  // the choice whose time has weight 1
 constexpr double kCommonErrorWeight = 0.3;
 constexpr double kHuberThreshold = 0.3;
+constexpr double kLossWeight = 2;
+constexpr double kCostSpread = 0.05;  // costs that differ by this share are about equal
 constexpr double kPriorStrength = 0.004;
+constexpr double kLeastLoss = 1e-8;       // so that its root has a derivative
 constexpr double kDerivativeStep = 1e-4;  // of a logarithm
 constexpr int kSignificantDigits = 3;     // of a written constant
 constexpr int kMaxEvaluations = 400;
@@ -200,8 +208,8 @@ double huber_root(double error) {
   return std::copysign(size, error);
 }
 
-// The functor for Eigen's Levenberg-Marquardt: errors, one for each row and one for each constant (its distance from
-// the value before), and their derivatives.
+// The functor for Eigen's Levenberg-Marquardt: errors, one for each row, one for each problem (the root of its loss) and
+// one for each constant (its distance from the value before), and their derivatives.
 class Errors {
  public:
   Errors(std::span<const Row* const> rows, const Constants& constants) : rows_(rows), constants_(constants) {
@@ -214,12 +222,17 @@ class Errors {
     std::map<size_t, size_t> places;  // of problems
     for (const Row* row : rows) problems_.push_back(places.try_emplace(row->problem, places.size()).first->second);
     weights_.setZero(index(places.size()));
-    for (size_t r = 0; r < rows.size(); ++r) weights_[index(problems_[r])] += rows[r]->weight;
+    best_.setConstant(index(places.size()), std::numeric_limits<double>::infinity());
+    for (size_t r = 0; r < rows.size(); ++r) {
+      weights_[index(problems_[r])] += rows[r]->weight;
+      best_[index(problems_[r])] = std::min(best_[index(problems_[r])], rows[r]->log_us);
+    }
+    least_losses_ = losses_of(Eigen::VectorXd::Zero(index(rows.size())));
   }
 
   using InputType = Eigen::VectorXd;
   int inputs() const { return static_cast<int>(constants_.values().size()); }
-  int values() const { return static_cast<int>(rows_.size()) + inputs(); }
+  int values() const { return static_cast<int>(count()) + inputs(); }
 
   int operator()(const Eigen::VectorXd& logs, Eigen::VectorXd& errors) const {
     errors.head(count()) = errors_of(log_ratios(values_of(logs)));
@@ -251,7 +264,7 @@ class Errors {
 
  private:
   static Eigen::Index index(size_t place) { return static_cast<Eigen::Index>(place); }
-  Eigen::Index count() const { return index(rows_.size()); }
+  Eigen::Index count() const { return index(rows_.size()) + weights_.size(); }  // without those of constants
   double prior_weight(size_t constant) const {
     return kPriorStrength * std::sqrt(static_cast<double>(readers_[constant].size()));
   }
@@ -262,7 +275,7 @@ class Errors {
     return values;
   }
   Eigen::VectorXd log_ratios(const std::vector<double>& values) const {
-    Eigen::VectorXd ratios(count());
+    Eigen::VectorXd ratios(index(rows_.size()));
     for (size_t r = 0; r < rows_.size(); ++r) ratios[index(r)] = log_ratio(*rows_[r], constants_, values);
     return ratios;
   }
@@ -277,7 +290,25 @@ class Errors {
       errors[index(r)] =
           rows_[r]->weight * huber_root(ratios[index(r)] - (1 - kCommonErrorWeight) * shared[index(problems_[r])]);
     }
+    errors.tail(weights_.size()) =
+        (kLossWeight * (losses_of(ratios) - least_losses_).cwiseMax(0).array() + kLeastLoss).sqrt();
     return errors;
+  }
+  // Of each problem, with costs that are off by these logarithms.
+  Eigen::VectorXd losses_of(const Eigen::VectorXd& ratios) const {
+    const auto log_cost = [&](size_t r) { return ratios[index(r)] + rows_[r]->log_us; };
+    Eigen::VectorXd least = Eigen::VectorXd::Constant(weights_.size(), std::numeric_limits<double>::infinity());
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      least[index(problems_[r])] = std::min(least[index(problems_[r])], log_cost(r));
+    }
+    Eigen::VectorXd shares = Eigen::VectorXd::Zero(weights_.size()), losses = shares;
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      const Eigen::Index p = index(problems_[r]);
+      const double share = std::exp((least[p] - log_cost(r)) / kCostSpread);
+      shares[p] += share;
+      losses[p] += share * std::min(rows_[r]->log_us - best_[p], kHuberThreshold);
+    }
+    return losses.cwiseQuotient(shares);
   }
 
   std::span<const Row* const> rows_;
@@ -285,6 +316,8 @@ class Errors {
   std::vector<std::vector<size_t>> readers_;  // of each constant: the rows whose costs read it
   std::vector<size_t> problems_;              // of each row: which of those that there are
   Eigen::VectorXd weights_;                   // of each problem: its rows' together
+  Eigen::VectorXd best_;                      // the logarithm of its best time
+  Eigen::VectorXd least_losses_;              // and its loss by costs that are right
 };
 
 double rounded(double value) {

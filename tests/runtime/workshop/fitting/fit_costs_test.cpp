@@ -125,6 +125,16 @@ TEST_F(Fit, MeetsTheTimesOfTheFastest) {
   EXPECT_LT(odd_workgroup.after, 1.25);
 }
 
+// One constant for two workgroups, of which one is the best and the other the worst: by the mean of their times, the
+// third would be chosen.
+TEST_F(Fit, CountsWhatErrorsDoToChoices) {
+  measure_scale_rows({4096, 8192, 16384}, {.scale_rows = {4, 1}});
+  for (tuning::TunedRow& row : devices_[0].rows) {
+    row.us *= row.kernel.ends_with("workgroup64") ? 0.8 : row.kernel.ends_with("workgroup256") ? 1.4 : 1;
+  }
+  EXPECT_EQ(fit().operators.front().after.choices.worst, 1);
+}
+
 TEST_F(Fit, BearsErrorsAndOutliers) {
   measure_scale_rows({1, 16, 64, 256, 1024, 4096, 16384}, {.scale_rows = {7, 2.5}}, 0.05);
   devices_[0].rows[1].us *= 50;
