@@ -193,8 +193,10 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
+  const Integer computed = ceil_div(ceil_div(made, Integer(specialization.workgroup)), Integer(device.compute_units))
+      * Integer(device.compute_units) * Integer(specialization.workgroup);
   return Real(device.launch_us)
-      + max(Real(fit.product_ops) * made * (Integer(problem.bmm_sizes.k) + Real(fit.begin_products))
+      + max(Real(fit.product_ops) * computed * (Integer(problem.bmm_sizes.k) + Real(fit.begin_products))
       / Real(device.f32_ops_per_us), Integer(problem.bmm_sizes.k) / Real(fit.products_per_us))
       + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }

@@ -146,9 +146,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "plain_product.begin_products", "plain_reals.half_ops", "plain_reals.halves_per_us", "plain_reals.real_ops",
-  "plain_reals.reals_per_us",
+  "plain_reals.reals_per_us", "conv_real_direct.apart_ops",
 };
-constexpr double kFitValues[] = {40.8, 66.8, 10.1, 35.3, 22.3};
+constexpr double kFitValues[] = {40.8, 63.4, 8.4, 26.8, 25.5, 2.32};
 
 struct Fit {
   double begin_products;  // products: that an output takes as long as, besides its own
@@ -156,10 +156,11 @@ struct Fit {
   double halves_per_us;  // products / us: of f16, of one invocation
   double real_ops;  // operations: for a product of f32
   double reals_per_us;  // products / us: of f32, of one invocation
+  double apart_ops;  // operations: more for a product, for each channel of a subgroup but the first
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -171,9 +172,14 @@ Real cost(const SelectionScope& scope) {
   const Real product_ops = choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops));
   const Real products_per_us = choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us),
       Real(fit.reals_per_us));
+  const Integer channels_at_once = ceil_div(Integer(device.subgroup_size),
+      max(1, min(Integer(problem.bmm_sizes.n), Integer(device.subgroup_size))));
+  const Real direct_ops = product_ops + Real(fit.apart_ops) * (channels_at_once - 1);
   const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
+  const Integer computed = ceil_div(ceil_div(made, Integer(specialization.workgroup)), Integer(device.compute_units))
+      * Integer(device.compute_units) * Integer(specialization.workgroup);
   return Real(device.launch_us)
-      + max(product_ops * made * (Integer(problem.bmm_sizes.k) + Real(fit.begin_products))
+      + max(direct_ops * computed * (Integer(problem.bmm_sizes.k) + Real(fit.begin_products))
       / Real(device.f32_ops_per_us), Integer(problem.bmm_sizes.k) / products_per_us)
       + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }

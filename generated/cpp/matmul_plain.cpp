@@ -161,8 +161,10 @@ Real cost(const SelectionScope& scope) {
   const Real products_per_us = choose(Integer(problem.matmul_kernel.transpose_other) == 1, Real(fit.apart_per_us),
       choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us), Real(fit.reals_per_us)));
   const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
+  const Integer computed = ceil_div(ceil_div(made, Integer(specialization.workgroup)), Integer(device.compute_units))
+      * Integer(device.compute_units) * Integer(specialization.workgroup);
   return Real(device.launch_us)
-      + max(product_ops * made * (Integer(problem.bmm_sizes.k) + Real(fit.begin_products))
+      + max(product_ops * computed * (Integer(problem.bmm_sizes.k) + Real(fit.begin_products))
       / Real(device.f32_ops_per_us), Integer(problem.bmm_sizes.k) / products_per_us)
       + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
