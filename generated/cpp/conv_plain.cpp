@@ -193,7 +193,7 @@ constexpr std::string_view kFitNames[] = {
   "conv_plain.begin_us", "conv_plain.word_us", "conv_plain.begin_ops", "conv_plain.word_ops",
   "conv_plain.byte_load_factor", "conv_plain.cpu_begin_ops", "conv_plain.cpu_word_ops",
 };
-constexpr double kFitValues[] = {1.97, 0.283, 931, 179, 4.68, 2550, 160};
+constexpr double kFitValues[] = {1.86, 0.273, 972, 219, 4.68, 2550, 160};
 
 struct Fit {
   double begin_us;  // us: before the first output

@@ -271,9 +271,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "conv_tile.begin_us", "conv_tile.epilogue_ops", "conv_tile.step_us", "conv_tile.packed_ops", "conv_tile.unpacked_ops",
   "conv_tile.cache_speedup", "conv_tile.cpu_step_ops", "conv_tile.cpu_direct_ops", "conv_tile.scattered_store_factor",
-  "conv_tile.scattered_us", "conv_tile.byte_ops",
+  "conv_tile.scattered_us", "conv_tile.phase_us", "conv_tile.phase_wait", "conv_tile.byte_ops",
 };
-constexpr double kFitValues[] = {1.25, 80, 0.02, 1.45, 7, 8, 130, 20, 2.5, 0.14, 38.2};
+constexpr double kFitValues[] = {2.03, 80, 0.02, 1.45, 7, 8, 130, 20, 2.5, 0.14, 0.117, 1.23, 38.2};
 
 struct Fit {
   double begin_us;  // us: before the first tile
@@ -286,12 +286,14 @@ struct Fit {
   double cpu_direct_ops;  // operations: the same without shared memory
   double scattered_store_factor;  // factor: times as many epilogue operations where outputs are stored one by one
   double scattered_us;  // us: for each output of an invocation that is stored alone
+  double phase_us;  // us: for each output of an invocation, of a transposed convolution
+  double phase_wait;  // factor: times as long as its shortest step takes
   double byte_ops;  // operations: to read an element of the input that lies in bytes
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
-      values[10]};
+      values[10], values[11], values[12]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -306,6 +308,7 @@ Real cost(const SelectionScope& scope) {
       Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
   const bool is_scattered = (parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16)
       || (parameters.output_dtype == DType::i8 && parameters.output_layout == Layout::strided);
+  const bool is_transposed = parameters.direction == Direction::transposed;
   const Real cpu_ops = choose(device.is_cpu,
       choose(parameters.staging == Staging::shared, Real(fit.cpu_step_ops), Real(fit.cpu_direct_ops)), 0);
   const Real bytes_us = Real(fit.byte_ops) * Integer(device.compute_units) * Integer(specialization.group_m)
@@ -317,7 +320,8 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
       + min(Integer(problem.conv_product.slice_k),
       Integer(problem.conv_walk.phase_taps) * 4 * ceil_div(Integer(problem.conv_sizes.channels), 4))
-      * max(Real(fit.step_us) + choose(parameters.input_layout == Layout::strided, bytes_us, 0),
+      * max(Real(fit.step_us) * choose(is_transposed, Real(fit.phase_wait), 1)
+      + choose(parameters.input_layout == Layout::strided, bytes_us, 0),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
@@ -327,6 +331,7 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Real(fit.begin_us)
       + choose(is_scattered, Real(fit.scattered_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n),
       Real(0.0))
+      + choose(is_transposed, Real(fit.phase_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n), Real(0.0))
       + Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n) * Integer(problem.conv_sizes.k)
       / Real(device.bytes_per_us)
       + Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.m) * Integer(problem.conv_sizes.n)

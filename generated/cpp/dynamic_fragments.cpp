@@ -175,9 +175,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "dynamic_fragments.begin_us", "dynamic_fragments.read_factor", "dynamic_fragments.unpack_ops",
   "dynamic_fragments.row_ops", "dynamic_fragments.block_us", "dynamic_fragments.late_blocks",
-  "dynamic_fragments.branch_wait", "dynamic_fragments.subgroup_ops",
+  "dynamic_fragments.branch_wait", "dynamic_fragments.merge_us", "dynamic_fragments.subgroup_ops",
 };
-constexpr double kFitValues[] = {2.19, 0.866, 7.1, 0.74, 0.371, 0.245, 1.07, 13500};
+constexpr double kFitValues[] = {1.53, 0.699, 6.42, 0.804, 0.438, 0.238, 1.17, 0.0245, 11000};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last
@@ -187,11 +187,12 @@ struct Fit {
   double block_us;  // us: that a subgroup waits for each of its blocks
   double late_blocks;  // blocks: that a subgroup waits for, if it fetches after the last block
   double branch_wait;  // factor: times as long as a block waits, if a branch decides about its fetch
+  double merge_us;  // us: to add the sums of a subgroup to those of others, for each matrix
   double subgroup_ops;  // operations: to start and end a subgroup
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -213,6 +214,8 @@ Real cost(const SelectionScope& scope) {
   const Real turns_us = (ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
       + choose(Integer(specialization.skip_last) == 1, 0, Real(fit.late_blocks))) * Real(fit.block_us)
       * choose(Integer(specialization.skip_last) == 1, Real(fit.branch_wait), 1)
+      + ceil_div(tiles, Integer(device.compute_units)) * Integer(specialization.team_workgroup) / Real(32.0)
+      * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) * Real(fit.merge_us)
       + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
   return Real(device.launch_us) + Real(fit.begin_us) + cpu_factor * (max(read_us, unpack_us) + turns_us);
 }

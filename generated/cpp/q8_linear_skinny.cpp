@@ -243,20 +243,21 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "q8_linear_skinny.tile_us", "q8_linear_skinny.turn_us", "q8_linear_skinny.again_factor",
+  "q8_linear_skinny.tile_us", "q8_linear_skinny.turn_us", "q8_linear_skinny.byte_wait", "q8_linear_skinny.again_factor",
   "q8_linear_skinny.cache_speedup",
 };
-constexpr double kFitValues[] = {2.27, 0.311, 1.29, 2.89};
+constexpr double kFitValues[] = {1.61, 0.44, 0.342, 0.955, 2.19};
 
 struct Fit {
   double tile_us;  // us: for the beginning and the end of a workgroup
   double turn_us;  // us: that a turn waits
+  double byte_wait;  // factor: more of it for each vector that an invocation puts together of bytes
   double again_factor;  // factor: times as long as fetching takes if several tiles of rows read the same columns
   double cache_speedup;  // factor: bandwidth of the caches that tiles are fetched from, relative to memory
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3]};
+  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -279,11 +280,14 @@ Real cost(const SelectionScope& scope) {
   const Real fetch_us = made * (rows + columns) * Integer(problem.product.k)
       * choose(Integer(problem.product.m) > rows, Real(fit.again_factor), 1)
       / (Real(fit.cache_speedup) * Real(device.bytes_per_us));
+  const Real fetches = rows * Integer(specialization.step) * Integer(specialization.parts_count)
+      / (Real(16.0) * Integer(specialization.parts_workgroup));
+  const Real wait_factor = choose(parameters.is_aligned, 1, 1 + Real(fit.byte_wait) * fetches);
   const Real cpu_us = choose(device.is_cpu,
       made * rows * columns * Integer(problem.product.k) * Real(8.0) / Real(device.int8_matrix_ops_per_us), 0);
   return Real(device.launch_us)
       + max(Integer(problem.product.n) * Integer(problem.product.k) / Real(device.bytes_per_us), fetch_us)
-      + ceil_div(passes, fitting) * (Real(fit.tile_us) + turns * Real(fit.turn_us)) + cpu_us;
+      + ceil_div(passes, fitting) * (Real(fit.tile_us) + turns * Real(fit.turn_us) * wait_factor) + cpu_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
