@@ -165,13 +165,13 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((rows + columns) * (step + 16), strips) <= device.shared_memory_bytes",
+  {"tile_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"max((rows + columns) * (step + 16), strips) + 20 * (rows + columns) + 4 <= device.shared_memory_bytes",
+  {"tile_bytes + 20 * (rows + columns) + 4 <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
@@ -186,16 +186,16 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
-      max((rows + columns) * (Integer(specialization.step) + 16), strips) <= Integer(device.shared_memory_bytes),
+      tile_bytes <= Integer(device.shared_memory_bytes),
       !device.is_cpu
           || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
-      max((rows + columns) * (Integer(specialization.step) + 16), strips) + 20 * (rows + columns) + 4
-          <= Integer(device.shared_memory_bytes),
+      tile_bytes + 20 * (rows + columns) + 4 <= Integer(device.shared_memory_bytes),
   });
 }
 
@@ -368,22 +368,22 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "int8_tiles.begin_us", "int8_tiles.step_us", "int8_tiles.product_ops", "int8_tiles.miss_share",
-  "int8_tiles.epilogue_ops", "int8_tiles.exposed_share", "int8_tiles.register_pressure", "int8_tiles.first_miss_share",
-  "int8_tiles.low_occupancy", "int8_tiles.result_ops", "bmm_coopmat.byte_load_factor",
+  "int8_tiles.begin_us", "int8_tiles.step_us", "int8_tiles.round_us", "int8_tiles.product_ops", "int8_tiles.miss_share",
+  "int8_tiles.epilogue_ops", "int8_tiles.exposed_factor", "int8_tiles.register_pressure", "int8_tiles.first_miss_share",
+  "int8_tiles.result_ops", "bmm_coopmat.byte_load_factor",
 };
-constexpr double kFitValues[] = {1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 3};
+constexpr double kFitValues[] = {0.508, 0.268, 0.317, 0.334, 0.33, 18.9, 1.46, 1.19, 0.134, 14.7, 3};
 
 struct Fit {
   double begin_us;  // us: before the first tile
   double step_us;  // us: that a step of k waits, whatever it multiplies
+  double round_us;  // us: to begin and end the tiles that a compute unit holds at once
   double product_ops;  // factor: operations of the matrix units per operation of a product
   double miss_share;  // factor: share of the bytes fetched in a step that come from memory, not from a cache
   double epilogue_ops;  // operations: of the epilogue for an output of a tile
-  double exposed_share;  // factor: share of the first fetch and the epilogue that other workgroups of its unit do not hide
+  double exposed_factor;  // factor: more time of the first fetch and the epilogue if four subgroups are alone on a unit
   double register_pressure;  // factor: times as long as a byte of k takes in steps of 256, which fill the registers
   double first_miss_share;  // factor: share of the bytes fetched in the first step that come from memory
-  double low_occupancy;  // factor: times as long as a step waits where a small workgroup is alone on the compute unit
   double result_ops;  // operations: for each element that all tiles store
   double byte_load_factor;  // factor: times as long as a step takes that reads bytes one by one
 };
@@ -406,7 +406,16 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.bmm_sizes.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.bmm_sizes.n), columns);
   const Integer tiles = row_tiles * column_tiles;
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
   const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
+  const Integer passes = ceil_div(tiles * Integer(problem.bmm_sizes.batches), Integer(device.compute_units));
+  const Integer rounds = ceil_div(passes, fitting);
+  const Real exposure = Real(4.0)
+      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n));
   const Integer steps = ceil_div(Integer(problem.bmm_sizes.k), Integer(specialization.step));
   const Real load_factor = choose(Integer(specialization.aligned) == 1, 1, Real(fit.byte_load_factor));
   const Real step_product_us = pressure * Integer(specialization.step) * load_factor
@@ -415,18 +424,11 @@ Real cost(const SelectionScope& scope) {
   const Real epilogue_us = pressure * 1 * Real(fit.epilogue_ops) * rows * columns / Real(device.f32_ops_per_us);
   const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_miss_share) * (rows + columns)
       / Real(device.bytes_per_us);
-  const Integer small_workgroup = choose(Integer(specialization.subgroups_workgroup) <= 128,
-      Integer(specialization.subgroups_workgroup), 0);
-  const Integer passes = ceil_div(tiles * Integer(problem.bmm_sizes.batches), Integer(device.compute_units));
   const Real tile_us = steps * step_product_us
-      + (first_fetch_us + epilogue_us)
-      * choose(passes * small_workgroup > 128
-      && !(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16), Real(fit.exposed_share), 1);
-  const Real step_wait_factor = choose(passes * Integer(specialization.subgroups_workgroup) <= 128,
-      Real(fit.low_occupancy), 1);
+      + (first_fetch_us + epilogue_us) * (1 + Real(fit.exposed_factor) * exposure);
   const Integer results = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
       * Integer(problem.bmm_sizes.n);
-  const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us) * step_wait_factor
+  const Real tiles_us = Real(fit.begin_us) + rounds * (steps * Real(fit.step_us) * 1 + Real(fit.round_us))
       + passes * Integer(device.compute_units) * tile_us
       + results
       * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)

@@ -212,7 +212,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((rows + columns) * (step + 16), strips) <= device.shared_memory_bytes",
+  {"tile_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
@@ -230,11 +230,12 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
-      max((rows + columns) * (Integer(specialization.step) + 16), strips) <= Integer(device.shared_memory_bytes),
+      tile_bytes <= Integer(device.shared_memory_bytes),
       !device.is_cpu
           || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
@@ -422,38 +423,44 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "int8_tiles.begin_us", "int8_tiles.step_us", "int8_tiles.product_ops", "int8_tiles.miss_share",
-  "int8_tiles.epilogue_ops", "int8_tiles.exposed_share", "int8_tiles.register_pressure", "int8_tiles.first_miss_share",
-  "int8_tiles.low_occupancy", "int8_tiles.result_ops", "conv_coopmat.tap_walk_factor", "conv_coopmat.phase_factor",
-  "conv_coopmat.word_ops", "conv_coopmat.byte_load_factor", "conv_coopmat.scattered_store_factor",
-  "conv_coopmat.real_us",
+  "int8_tiles.begin_us", "int8_tiles.step_us", "int8_tiles.round_us", "int8_tiles.product_ops", "int8_tiles.miss_share",
+  "int8_tiles.epilogue_ops", "int8_tiles.exposed_factor", "int8_tiles.register_pressure", "int8_tiles.first_miss_share",
+  "int8_tiles.result_ops", "conv_coopmat.tap_walk_factor", "conv_coopmat.row_us", "conv_coopmat.weight_ops",
+  "conv_coopmat.word_ops", "conv_coopmat.word_wait", "conv_coopmat.byte_load_factor", "conv_coopmat.plane_share",
+  "conv_coopmat.fetch_pressure", "conv_coopmat.scattered_store_factor", "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
-  1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 1.35, 1.57, 154, 3.69, 4.87, 0.223,
+  0.508, 0.268, 0.317, 0.334, 0.33, 18.9, 1.46, 1.19, 0.134, 14.7, 1.28, 0.343, 157, 83.7, 1.49, 5, 0.33, 0.219, 4.77,
+  0.217,
 };
 
 struct Fit {
   double begin_us;  // us: before the first tile
   double step_us;  // us: that a step of k waits, whatever it multiplies
+  double round_us;  // us: to begin and end the tiles that a compute unit holds at once
   double product_ops;  // factor: operations of the matrix units per operation of a product
   double miss_share;  // factor: share of the bytes fetched in a step that come from memory, not from a cache
   double epilogue_ops;  // operations: of the epilogue for an output of a tile
-  double exposed_share;  // factor: share of the first fetch and the epilogue that other workgroups of its unit do not hide
+  double exposed_factor;  // factor: more time of the first fetch and the epilogue if four subgroups are alone on a unit
   double register_pressure;  // factor: times as long as a byte of k takes in steps of 256, which fill the registers
   double first_miss_share;  // factor: share of the bytes fetched in the first step that come from memory
-  double low_occupancy;  // factor: times as long as a step waits where a small workgroup is alone on the compute unit
   double result_ops;  // operations: for each element that all tiles store
   double tap_walk_factor;  // factor: times as long as a step takes that walks over taps
-  double phase_factor;  // factor: times as long as a step takes of a transposed convolution, which goes by phases
+  double row_us;  // us: to find where a row of a tile begins
+  double weight_ops;  // operations: to find a unit of the weight of a transposed convolution
   double word_ops;  // operations: to put a unit of 16 bytes of the input together from words
+  double word_wait;  // factor: times as long as a step waits for words
   double byte_load_factor;  // factor: times as many where the input lies in bytes
+  double plane_share;  // factor: more of them for each 64 bytes of a step but the first, if they lie in planes
+  double fetch_pressure;  // factor: more of them for each unit of an invocation but the first
   double scattered_store_factor;  // factor: times as long as an epilogue takes whose outputs are stored one by one
   double real_us;  // us: for each four outputs of an invocation that are reals
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
-      values[10], values[11], values[12], values[13], values[14], values[15]};
+      values[10], values[11], values[12], values[13], values[14], values[15], values[16], values[17], values[18],
+      values[19]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -471,6 +478,11 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.conv_sizes.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.conv_sizes.n), columns);
   const Integer tiles = row_tiles * column_tiles;
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
   const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
   const Integer walked_k = min(Integer(problem.conv_product.slice_k),
       choose(parameters.reads == Reads::lines,
@@ -479,11 +491,13 @@ Real cost(const SelectionScope& scope) {
   const bool bytewise = parameters.input_layout == Layout::strided;
   const Integer passes = ceil_div(tiles * Integer(problem.conv_sizes.products) * Integer(problem.conv_product.slices),
       Integer(device.compute_units));
-  const Real load_factor = Real(fit.tap_walk_factor)
-      * choose(parameters.direction == Direction::transposed, Real(fit.phase_factor), 1);
-  const Real step_product_us = pressure * Integer(specialization.step) * load_factor
+  const Integer rounds = ceil_div(passes, fitting);
+  const Real exposure = Real(4.0)
+      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n));
+  const Real step_product_us = pressure * Integer(specialization.step) * Real(fit.tap_walk_factor)
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
       / Real(device.int8_matrix_ops_per_us) + Real(fit.miss_share) * (rows + columns) / Real(device.bytes_per_us));
+  const Real wait_factor = choose(parameters.reads == Reads::words, Real(fit.word_wait), 1);
   const bool is_real = parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16;
   const Real epilogue_factor = choose(is_real || parameters.direction == Direction::transposed
       || (bytewise && parameters.output_dtype == DType::i8), Real(fit.scattered_store_factor), 1);
@@ -491,29 +505,30 @@ Real cost(const SelectionScope& scope) {
       / Real(device.f32_ops_per_us);
   const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_miss_share) * (rows + columns)
       / Real(device.bytes_per_us);
-  const Integer small_workgroup = choose(Integer(specialization.subgroups_workgroup) <= 128,
-      Integer(specialization.subgroups_workgroup), 0);
   const Real tile_us = steps * step_product_us
-      + (first_fetch_us + epilogue_us)
-      * choose(passes * small_workgroup > 128
-      && !(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16), Real(fit.exposed_share), 1);
-  const Real step_wait_factor = choose(passes * Integer(specialization.subgroups_workgroup) <= 128,
-      Real(fit.low_occupancy), 1);
-  const Real words_us = steps * passes * Integer(device.compute_units) * Real(fit.word_ops)
-      * choose(bytewise, Real(fit.byte_load_factor), 1) * rows * Integer(specialization.step) / 16
+      + (first_fetch_us + epilogue_us) * (1 + Real(fit.exposed_factor) * exposure);
+  const Integer step_units = steps * passes * Integer(device.compute_units) * Integer(specialization.step) / 16;
+  const Real fetches = rows * Integer(specialization.step) / (Real(16.0) * Integer(specialization.subgroups_workgroup));
+  const Real words_us = step_units * rows * Real(fit.word_ops) * choose(bytewise, Real(fit.byte_load_factor), 1)
+      * (1
+      + choose(parameters.input_layout == Layout::packed_4c, 0, Real(fit.plane_share))
+      * (Integer(specialization.step) / Real(64.0) - 1)) * (1 + Real(fit.fetch_pressure) * max(Real(0.0), fetches - 1))
       / Real(device.f32_ops_per_us);
+  const Real weights_us = step_units * columns * Real(fit.weight_ops) / Real(device.f32_ops_per_us);
   const Real reals_us = Real(fit.real_us) * ceil_div(rows * columns / 4, Integer(specialization.subgroups_workgroup));
   const Integer results = Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.m)
       * Integer(problem.conv_sizes.n) * Integer(problem.conv_product.slices);
-  const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us) * step_wait_factor
+  const Real tiles_us = Real(fit.begin_us) + rounds * (steps * Real(fit.step_us) * wait_factor + Real(fit.round_us))
       + passes * Integer(device.compute_units) * tile_us
       + results
       * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
       + Real(fit.result_ops) / Real(device.f32_ops_per_us));
   return Real(device.launch_us)
       + Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.n) * Integer(problem.conv_sizes.k)
-      / Real(device.bytes_per_us) + tiles_us + choose(parameters.reads == Reads::words, words_us, 0)
-      + choose(is_real, reals_us, 0);
+      / Real(device.bytes_per_us) + tiles_us
+      + rounds * Real(fit.row_us) * ceil_div(rows, Integer(specialization.subgroups_workgroup))
+      + choose(parameters.reads == Reads::words, words_us, 0)
+      + choose(parameters.direction == Direction::transposed, weights_us, 0) + choose(is_real, reals_us, 0);
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

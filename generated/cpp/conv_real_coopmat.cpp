@@ -213,16 +213,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "half_product_times.begin_us", "half_product_times.step_us", "half_product_times.product_ops",
-  "half_product_times.cache_speedup", "half_product_times.epilogue_ops", "conv_real_coopmat.rows_us",
-  "conv_real_coopmat.unit_ops", "conv_real_coopmat.register_pressure",
+  "half_product_times.begin_us", "half_product_times.step_us", "half_product_times.round_us",
+  "half_product_times.product_ops", "half_product_times.lone_factor", "half_product_times.cache_speedup",
+  "half_product_times.epilogue_ops", "conv_real_coopmat.rows_us", "conv_real_coopmat.unit_ops",
+  "conv_real_coopmat.register_pressure",
 };
-constexpr double kFitValues[] = {1.01, 0.201, 0.898, 5.07, 102, 2.8, 260, 0.0916};
+constexpr double kFitValues[] = {0.53, 0.239, 0.536, 0.521, 0.299, 4.33, 87.1, 3.27, 299, 0.0949};
 
 struct Fit {
   double begin_us;  // us: before the first tile
   double step_us;  // us: that a step of k waits for memory and for the one before
+  double round_us;  // us: to begin and end the tiles that a compute unit holds at once
   double product_ops;  // factor: operations of the matrix units per operation of a product
+  double lone_factor;  // factor: more time of products if four subgroups are alone on a compute unit
   double cache_speedup;  // factor: bandwidth of the caches that tiles are fetched from, relative to memory
   double epilogue_ops;  // operations: of the epilogue for an output
   double rows_us;  // us: to find where the rows of a workgroup begin
@@ -231,7 +234,7 @@ struct Fit {
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -251,21 +254,25 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
   const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
-  const Real product_us = Integer(device.compute_units)
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
+  const Integer passes = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
+  const Integer rounds = ceil_div(passes, fitting);
+  const Real exposure = Real(4.0)
+      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n));
+  const Real product_us = Integer(device.compute_units) * (1 + Real(fit.lone_factor) * exposure)
       * (steps * Integer(specialization.step)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
       / Real(device.f16_matrix_ops_per_us)
-      + 2 * (rows + columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
+      + (2 * rows + 1 * columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
       + Real(fit.epilogue_ops) * rows * columns / Real(device.f32_ops_per_us));
-  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 16384 / (rows * columns)));
-  const Integer passes = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
-  const Real exposed_latency_us = steps * Real(fit.step_us) / min(passes, fitting);
+  const Real waits_us = rounds * (steps * Real(fit.step_us) + Real(fit.round_us));
   const Real fetches = rows * Integer(specialization.step) / (Real(8.0) * Integer(specialization.subgroups_workgroup));
   const Real tile_us = (product_us
       + steps * Integer(specialization.step) * Integer(device.compute_units) * rows * Real(fit.unit_ops) / 4
       / Real(device.f32_ops_per_us)) * (1 + Real(fit.register_pressure) * max(Real(0.0), fetches - 2));
   return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + Real(fit.begin_us) + Real(fit.rows_us) + passes * (tile_us + exposed_latency_us);
+      + Real(fit.begin_us) + Real(fit.rows_us) + passes * tile_us + waits_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

@@ -120,7 +120,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((rows + columns) * (step.k + 16), strips) + 4 * rows + 2 * column_bytes <= device.shared_memory_bytes",
+  {"tile_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
       Name::blocks_m, Name::blocks_n, Name::step_k, Name::step_span,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
@@ -142,12 +142,13 @@ int first_failing_device(const SelectionScope& scope) {
   const Integer spans = Integer(specialization.step_k) / Integer(specialization.step_span);
   const Integer column_bytes = 4 * Integer(specialization.subgroups_workgroup)
       * ceil_div(spans * columns, Integer(specialization.subgroups_workgroup));
+  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step_k) + 16), strips) + 4 * rows
+      + 2 * column_bytes;
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
-      max((rows + columns) * (Integer(specialization.step_k) + 16), strips) + 4 * rows + 2 * column_bytes
-          <= Integer(device.shared_memory_bytes),
+      tile_bytes <= Integer(device.shared_memory_bytes),
       !device.is_cpu
           || (Integer(specialization.blocks_m) == 1
           && (Integer(specialization.step_k) == 64 || Integer(specialization.step_span) == 32)
@@ -329,14 +330,16 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "dynamic_coopmat.begin_us", "dynamic_coopmat.step_us", "dynamic_coopmat.product_ops", "dynamic_coopmat.span_end",
-  "dynamic_coopmat.run_ops", "dynamic_coopmat.cache_speedup", "dynamic_coopmat.exposed_share",
+  "dynamic_coopmat.begin_us", "dynamic_coopmat.step_us", "dynamic_coopmat.round_us", "dynamic_coopmat.product_ops",
+  "dynamic_coopmat.span_end", "dynamic_coopmat.run_ops", "dynamic_coopmat.cache_speedup",
+  "dynamic_coopmat.exposed_share",
 };
-constexpr double kFitValues[] = {2.77, 0.197, 0.99, 47.3, 12.9, 1.85, 0.886};
+constexpr double kFitValues[] = {1.53, 0.253, 0.548, 0.99, 122, 4.43, 2.67, 0.952};
 
 struct Fit {
   double begin_us;  // us: before the first tile
   double step_us;  // us: that a step of k waits, whatever it multiplies
+  double round_us;  // us: to begin and end the tiles that a compute unit holds at once
   double product_ops;  // factor: operations of the matrix units per operation of a product
   double span_end;  // elements of k: that the end of a span takes as long as
   double run_ops;  // operations: for an output at the end of each run
@@ -345,7 +348,7 @@ struct Fit {
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -361,18 +364,28 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer tiles = row_tiles * column_tiles;
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer spans = Integer(specialization.step_k) / Integer(specialization.step_span);
+  const Integer column_bytes = 4 * Integer(specialization.subgroups_workgroup)
+      * ceil_div(spans * columns, Integer(specialization.subgroups_workgroup));
+  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step_k) + 16), strips) + 4 * rows
+      + 2 * column_bytes;
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
   const Integer cpu_factor = choose(device.is_cpu, Integer(32), Integer(1));
-  const Real tiles_us = (ceil_div(tiles * Integer(specialization.subgroups_workgroup),
-      256 * Integer(device.compute_units)) * ceil_div(Integer(problem.product.k), Integer(specialization.step_k))
-      * Real(fit.step_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
+  const Integer passes = ceil_div(tiles, Integer(device.compute_units));
+  const Integer rounds = ceil_div(passes, fitting);
+  const Real tiles_us = (rounds
+      * (ceil_div(Integer(problem.product.k), Integer(specialization.step_k)) * Real(fit.step_us) + Real(fit.round_us))
+      + passes * Integer(device.compute_units)
       * (rows * columns
       * (Integer(problem.product.k) * (1 + Real(fit.span_end) / Integer(specialization.step_span)) * 2
       * Real(fit.product_ops) / Real(device.int8_matrix_ops_per_us)
       + Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us))
       + Integer(problem.product.k) * (rows + columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
-      * choose(Integer(specialization.subgroups_workgroup) <= 128 && ceil_div(tiles, Integer(device.compute_units)) > 1,
-      Real(fit.exposed_share), 1)) * cpu_factor;
+      * choose(Integer(specialization.subgroups_workgroup) <= 128 && passes > 1, Real(fit.exposed_share), 1))
+      * cpu_factor;
   return Real(device.launch_us) + Real(fit.begin_us)
       + Integer(problem.product.n) * Integer(problem.product.k) / (2 * Real(device.bytes_per_us))
       + Integer(problem.product.m) * Integer(problem.product.n) * Integer(bytes(parameters.output_dtype))

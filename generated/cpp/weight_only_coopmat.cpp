@@ -264,22 +264,25 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "weight_only_coopmat.begin_us", "weight_only_coopmat.step_us", "weight_only_coopmat.product_ops",
-  "weight_only_coopmat.cache_speedup", "weight_only_coopmat.epilogue_ops", "weight_only_coopmat.row_us",
+  "weight_only_coopmat.begin_us", "weight_only_coopmat.step_us", "weight_only_coopmat.round_us",
+  "weight_only_coopmat.product_ops", "weight_only_coopmat.lone_factor", "weight_only_coopmat.cache_speedup",
+  "weight_only_coopmat.epilogue_ops", "weight_only_coopmat.row_us",
 };
-constexpr double kFitValues[] = {1.02, 0.296, 1, 3.04, 72.7, 9.13e-06};
+constexpr double kFitValues[] = {0.677, 0.311, 0.193, 0.461, 0.0879, 2.01, 82.9, 1.06e-05};
 
 struct Fit {
   double begin_us;  // us: before the first tile
   double step_us;  // us: that a step of k waits for memory and for the one before
+  double round_us;  // us: to begin and end the tiles that a compute unit holds at once
   double product_ops;  // factor: operations of the matrix units per operation of a product
+  double lone_factor;  // factor: more time of products if four subgroups are alone on a compute unit
   double cache_speedup;  // factor: bandwidth of the caches that tiles are fetched from, relative to memory
   double epilogue_ops;  // operations: of the epilogue for an output
   double row_us;  // us: to scale an element of an int4 weight
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -299,22 +302,26 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
   const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
-  const Real product_us = Integer(device.compute_units)
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
+  const Integer passes = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
+  const Integer rounds = ceil_div(passes, fitting);
+  const Real exposure = Real(4.0)
+      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n));
+  const Real weight_bytes = choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0));
+  const Real product_us = Integer(device.compute_units) * (1 + Real(fit.lone_factor) * exposure)
       * (steps * Integer(specialization.step)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
       / Real(device.f16_matrix_ops_per_us)
-      + 2 * (rows + columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
+      + (2 * rows + weight_bytes * columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
       + Real(fit.epilogue_ops) * rows * columns / Real(device.f32_ops_per_us));
-  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 16384 / (rows * columns)));
-  const Integer passes = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
-  const Real exposed_latency_us = steps * Real(fit.step_us) / min(passes, fitting);
+  const Real waits_us = rounds * (steps * Real(fit.step_us) + Real(fit.round_us));
   const Real tile_us = product_us
       + choose(parameters.form == Layout::weight_q4_rows, Integer(problem.slice_k) * columns * Real(fit.row_us),
       Real(0.0));
   return Real(device.launch_us)
-      + Integer(problem.product.n) * Integer(problem.product.k)
-      * choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)) / Real(device.bytes_per_us)
-      + Real(fit.begin_us) + passes * (tile_us + exposed_latency_us);
+      + Integer(problem.product.n) * Integer(problem.product.k) * weight_bytes / Real(device.bytes_per_us)
+      + Real(fit.begin_us) + passes * tile_us + waits_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

@@ -156,7 +156,8 @@ TEST(ConvChoices, BesideRulesByHand) {
   im2col -> tile_split: amd-mi210
 512 -> 512, 3x3 s1 at 7
   im2col -> coopmat_split: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
-  im2col -> im2col_tile: adreno-740, mali-g78, mali-g715, powervr-bxe-4-32
+  im2col -> im2col_tile: adreno-740, mali-g715, powervr-bxe-4-32
+  im2col -> plain: mali-g78
   im2col -> tile: adreno-660, apple-m1
   im2col -> tile_split: intel-arc-a770, amd-mi210
 64 -> 256, 1x1 s1 at 56
@@ -164,8 +165,7 @@ TEST(ConvChoices, BesideRulesByHand) {
   pointwise -> pointwise_tile: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
 1024 -> 2048, 1x1 s2 at 14
   im2col -> coopmat: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
-  im2col -> im2col_tile: adreno-740, mali-g715, powervr-bxe-4-32
-  im2col -> plain: mali-g78
+  im2col -> im2col_tile: adreno-740, mali-g78, mali-g715, powervr-bxe-4-32
   im2col -> tile: adreno-660, apple-m1, intel-arc-a770
   im2col -> tile_split: amd-mi210
 128 -> 128, 3x3 s1 at 128, 128 groups
@@ -203,7 +203,8 @@ TEST(ConvChoices, OfRealsBesideRulesByHand) {
   im2col -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090
   im2col -> tiled: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
 1024 -> 2048, 1x1 s2 at 14
-  im2col -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
+  im2col -> matrices: nvidia-h200
+  im2col -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090
   im2col -> tiled: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
 )");
 }

@@ -71,7 +71,7 @@ TEST_F(ConvPatches, OfOnePixelAreThePixel) {
   EXPECT_EQ(recipe_of(selected_for_reals(1, DType::f32)), "linear_gemv");
   EXPECT_EQ(recipe_of(selected_for_reals(1, DType::f16)), "linear_gemv");
   EXPECT_EQ(recipe_of(selected_for_reals(14, DType::f32)), "tiled");
-  EXPECT_EQ(recipe_of(selected_for_reals(14, DType::f16)), "matrices_of_pixels");
+  EXPECT_EQ(recipe_of(selected_for_reals(14, DType::f16)), "matrices");
 }
 
 }  // namespace
