@@ -24,7 +24,7 @@
    - Functions that free accept null.
    - An object keeps the objects that it uses alive. So they may be freed in any order.
    - Only one thread at a time may use a device and the objects that were made on it.
-   - After a fork, the child opens a device of its own. It neither uses nor frees the parent's objects.
+   - After a fork, open a device in the child. The child must neither use nor free the parent's objects.
    - libvulkan is loaded when a device is opened. */
 #ifndef QGEN_H
 #define QGEN_H
@@ -327,7 +327,7 @@ QGEN_API int64_t qgen_generator_vocabulary(const qgen_generator* generator);
    sequences. */
 QGEN_API qgen_code qgen_generator_set_inputs(qgen_generator* generator, const qgen_argument* inputs, size_t count,
                                              qgen_error** error);
-/* Forgets all tokens. The next ones are of this number of sequences: 2^20 at most. */
+/* Forgets all tokens. The next ones are of this number of sequences, at most 2^20. */
 QGEN_API qgen_code qgen_generator_start(qgen_generator* generator, size_t sequences, qgen_error** error);
 /* Runs the model on further tokens: counts[i] of sequence i, one sequence after the other. Only in the first call after
    qgen_generator_start() the counts may differ. A full cache is refused, and so are tokens for which the pool has too

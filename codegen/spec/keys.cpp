@@ -118,8 +118,8 @@ const std::array kStepKeys = {
         Form::map, Leaf::expression},
     Key{"with", "its parameter: the value of this step's kernels; in a fragment also $name", Form::map, Leaf::value},
     Key{"seen_as", "its operand: the layout as which the step reads it", Form::map, Leaf::reference},
-    Key{"indirect", "scratch with the number of its workgroups, which a step before it counts on the device", Form::one,
-        Leaf::reference},
+    Key{"indirect", "scratch from which the device reads the number of workgroups; an earlier step writes it",
+        Form::one, Leaf::reference},
 };
 
 const std::array kRarelyBestKeys = {

@@ -205,7 +205,7 @@ struct Step {
   std::vector<std::pair<Located<std::string>, Located<expression::Value>>> with;  // parameters this step fixes
   // Its operand <- the layout in which it sees the memory; layout_seen() gives the rest.
   std::vector<std::pair<Located<std::string>, Located<std::string>>> seen_as;
-  // Scratch that says how many workgroups run: x, y, z. nullopt: as many as the grid.
+  // The scratch with the number of workgroups: x, y, z. nullopt: those of the grid.
   std::optional<Located<std::string>> indirect;
 };
 
@@ -277,10 +277,10 @@ std::string_view layout_seen(const Recipe& recipe, const Step& step, std::string
 // our field or definition of the same name, or the field's default. Empty: there is none.
 std::string_view expression_of(const Spec& spec, const Step& step, const ProblemField& field);
 
-// The problem field of a kernel that counts the workgroups of an indirect step: those of its grid, the most. It is filled
-// when the step's kernel is chosen.
+// A problem field of the counter of an indirect step: the workgroups of that step's grid, so the most that it can have.
+// The runtime sets it when the step's kernel is chosen.
 inline constexpr std::string_view kMostWorkgroups = "most_workgroups";
-// The indirect step that has its number of workgroups from this one; null: none.
+// The indirect step whose workgroups this step counts; null: none.
 const Step* counted_by(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family);
 
 }  // namespace qgen::spec

@@ -98,7 +98,7 @@ class Generator(Handle):
         """The token after those fed, of each sequence: the most likely one, or drawn from the `top_k` most likely ones.
         With 0 it is drawn from all."""
         drawing = _drawing(top_k, temperature, seed)
-        with self.locked():  # other threads change the number of sequences
+        with self.locked():  # other threads may change the number of sequences
             tokens = (c_int32 * max(self._sequences, 1))()
             lib.generator_next(self, *drawing, tokens)
         return list(tokens)
@@ -127,7 +127,7 @@ class Generator(Handle):
         count = len(counts)
         generation = Generation(max_tokens, ends, len(ends), *drawing, 0,
                                 ON_TOKEN(called) if on_token else ON_TOKEN(0), None)
-        room = max_tokens if max_tokens <= self._capacity else 0  # so many tokens are refused, and none is written
+        room = max_tokens if max_tokens <= self._capacity else 0  # more are refused, before any is written
         said, lengths = (c_int32 * (count * room))(), (c_size_t * count)()
         with self.locked():
             self._sequences = count  # also if it fails: it has started anew then

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How many slices of the keys some row uses, and so how many workgroups the launch with slices needs. Slices are its
-// slowest index, so the first workgroups have those with keys. One workgroup counts; an invocation has some batches.
+// Counts the slices that have keys in some row, and from them the workgroups that the launch with slices needs. Slices
+// are its slowest index, so the first workgroups have keys. One workgroup counts; each invocation has some batches.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

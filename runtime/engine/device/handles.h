@@ -130,10 +130,10 @@ struct Device::Handles {
   bool has_push_descriptors = false;      // the same
   bool has_timeline_semaphores = false;   // the same
   mutable vulkan::QueueLock queue_lock;
-  mutable std::atomic<bool> is_unsettled = false;  // a wait has failed: the queue may still use what is to be destroyed
+  mutable std::atomic<bool> is_unsettled = false;  // a wait has failed, so the queue may still be at work
   DeviceProfile profile;
 
-  // Before memory and commands are destroyed: after a failed wait, waits for the queue.
+  // If a wait has failed, waits for the queue. To be called before memory and commands are destroyed.
   void settle() const;
 };
 

@@ -26,7 +26,7 @@ struct DeviceTensor::Memory {
 
   uint64_t texel_bytes() const { return 4 * static_cast<uint64_t>(bytes(dtype)); }
   VkBuffer buffer_handle() const { return arena ? arena->buffer.handle() : buffer.handle(); }
-  // Whether the device may read a number of workgroups there: a caller's buffer may lack the usage.
+  // Whether an indirect dispatch may read it. A caller's buffer may lack VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT.
   bool may_be_indirect() const { return arena ? !arena->is_lent : !is_lent; }
   // The bytes that a kernel may access from `offset` on. Guards may be outside one binding; they are still checked.
   uint64_t bound_bytes() const { return arena || is_lent ? tensor_bytes : buffer.size_bytes(); }

@@ -37,7 +37,7 @@ struct BoundResource {
   VkImageView view = VK_NULL_HANDLE;  // of images
 };
 
-// Where the device reads how many workgroups run.
+// Where an indirect dispatch reads its number of workgroups.
 struct IndirectCount {
   VkBuffer buffer = VK_NULL_HANDLE;  // known after allocating
   uint64_t offset = 0;
@@ -94,7 +94,7 @@ struct Operands {
   std::span<const DeviceTensor* const> tensors;  // in the operator's order; null: left out
   VkBuffer scratch = VK_NULL_HANDLE;             // null: known after allocating
   uint64_t scratch_offset = 0;
-  bool may_be_indirect = true;  // the scratch is in a buffer that has the usage for it
+  bool may_be_indirect = true;  // DeviceTensor::Memory::may_be_indirect() of the scratch
 };
 // Of one resource. `most_bytes`: the most that the device binds at once.
 void bind_memory(BoundResource& resource, const DeviceTensor::Memory& memory, uint64_t most_bytes);

@@ -66,7 +66,7 @@ class Submission {
   VkSemaphore timeline_ = VK_NULL_HANDLE;  // made by the first submit()
   uint64_t last_value_ = 0;
   bool is_broken_ = false;
-  pid_t process_ = ::getpid();  // after a fork, the child has no driver's threads, and would wait forever
+  pid_t process_ = ::getpid();  // a forked child lacks the driver's threads, and would wait forever
   double submit_us_ = 0;
 };
 

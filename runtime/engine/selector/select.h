@@ -50,8 +50,8 @@ struct Launch {
   std::array<uint64_t, 3> groups{};     // before folding into the device's limits
   std::vector<std::byte> problem;       // the family's Problem
   std::vector<OperandSource> operands;  // one for each operand of the family: of the whole operator, or scratch
-  // Scratch whose first three elements, u32, say how many workgroups run: an earlier launch counts them on the device,
-  // at most `groups`. kAbsent: `groups`.
+  // Scratch from whose first three elements, u32, the device reads the number of workgroups. An earlier launch writes
+  // them: up to `groups`, and a few more where x * y is rounded up. kAbsent: `groups`.
   uint8_t indirect = kAbsent;
 };
 

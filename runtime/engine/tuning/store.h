@@ -75,7 +75,7 @@ struct StoredRows {
 class Store {
  public:
   // $QGEN_TUNING_STORE; else qgen/tuning.sqlite in the user's cache folder. Empty: there is no such folder, and open()
-  // says so.
+  // returns an error.
   static std::filesystem::path default_path();
   // Makes the file and its folder where there are none. Errors: a file that is no store, or of a newer version of qgen;
   // a folder that cannot be written.

@@ -93,7 +93,7 @@ class Candidates {
  private:
   // With reasons; of one kernel, where `kernel` names it.
   Selection select_for(const Call& call, const std::string& kernel = "") const;
-  // A choice of a file may have turned out wrong since the file was written.
+  // For a kernel that a file names: it may have been quarantined after the file was written.
   bool is_quarantined(const Call& call, const std::string& kernel) const;
   std::optional<Estimate> estimate(const Call& call);
   Expected<Offer> with_new_ways(Offer offer);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A model may contain functions: nodes that call one are replaced by the function's nodes. Exporters write layers so.
+// A model may contain functions. Each node that calls one is replaced by the function's nodes. Some exporters write
+// layers as functions.
 //
 //   if (Done done = inline_functions(proto, limits); !done) return done.error();
 #pragma once
@@ -15,9 +16,9 @@ class ModelProto;
 
 namespace qgen::onnx {
 
-// Names in functions get the name of the call before them. Errors: a function that calls itself, more nodes or bytes than
-// the limits allow, a call with more inputs or outputs than the function has, and a function of another opset than the
-// model.
+// The name of the call becomes a prefix of the names in the function. Errors: two functions of one name, a function
+// that calls itself or calls that are nested too deep, more nodes or bytes than the limits allow, a call with more
+// inputs or outputs than the function has, and a function of another opset than the model.
 Done inline_functions(::onnx::ModelProto& model, const ReadLimits& limits);
 
 }  // namespace qgen::onnx

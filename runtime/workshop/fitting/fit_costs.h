@@ -11,9 +11,9 @@
 // its family. A family's constants are found from the rows of all operators whose recipes run it; a fragment's
 // constants from the rows of all families that use it. The fit minimises the squares of log(cost / time) over all rows,
 // in the logarithms of the constants. So constants stay positive, and twice too long counts as much as twice too short.
-// Costs have to find the best choice. So errors of slow choices count less, and what errors do to a choice counts too:
-// how much longer it is expected to take than by costs that are right. Large errors count linearly (Huber's loss),
-// so that a few wrong times decide nothing. A weak prior keeps a constant that no row determines at its value before.
+// Costs have to find the best choice. So errors of slow choices count less. The fit also minimises the slowdown of the
+// choice that these errors are expected to cause. Large errors count linearly (Huber's loss), so that a few wrong times
+// decide nothing. A weak prior keeps a constant that no row determines at its value before.
 //
 // Cross-validation shows whether the constants hold for other problems. The problems are divided into groups, and each
 // group is judged by constants that were fitted to the other groups.
