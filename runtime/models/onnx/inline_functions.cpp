@@ -3,11 +3,14 @@
 #include "runtime/models/onnx/inline_functions.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "onnx/onnx.pb.h"
 #include "runtime/models/onnx/model.h"
@@ -25,11 +28,33 @@ std::string text_of(const ::onnx::FunctionProto& function) {
   return function.domain().empty() ? function.name() : function.domain() + "." + function.name();
 }
 
+// The attributes that have a default. They are field 11 of a function, attribute_proto, which ONNX has since IR version 9.
+// Older schemas do not know it: protobuf keeps its bytes.
+std::vector<::onnx::AttributeProto> defaults_of(const ::onnx::FunctionProto& function) {
+  using google::protobuf::internal::WireFormatLite;
+  constexpr uint32_t kTag = WireFormatLite::MakeTag(11, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  const std::string bytes = function.SerializeAsString();
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  std::vector<::onnx::AttributeProto> defaults;
+  while (const uint32_t tag = in.ReadTag()) {
+    if (tag != kTag) {
+      if (!WireFormatLite::SkipField(&in, tag)) break;
+      continue;
+    }
+    uint32_t size = 0;
+    std::string attribute;
+    if (!in.ReadVarint32(&size) || !in.ReadString(&attribute, static_cast<int>(size))) break;
+    defaults.emplace_back().ParseFromString(attribute);
+  }
+  return defaults;
+}
+
 // The nodes of one call.
 class Call {
  public:
   Call(const ::onnx::NodeProto& call, const ::onnx::FunctionProto& function, std::string prefix)
-      : call_(call), function_(function), prefix_(std::move(prefix)) {}
+      : call_(call), function_(function), prefix_(std::move(prefix)), defaults_(defaults_of(function)) {}
 
   Nodes nodes() {
     for (int i = 0; i < function_.input_size(); ++i)
@@ -54,6 +79,15 @@ class Call {
     return name.empty() ? name : names_.try_emplace(name, fmt::format("{}/{}", prefix_, name)).first->second;
   }
 
+  // That of the call, or else the function's default; null: there is neither.
+  const ::onnx::AttributeProto* argument(const std::string& name) const {
+    const auto is_it = [&](const ::onnx::AttributeProto& attribute) { return attribute.name() == name; };
+    const auto& given = call_.attribute();
+    if (const auto said = std::find_if(given.begin(), given.end(), is_it); said != given.end()) return &*said;
+    const auto otherwise = std::find_if(defaults_.begin(), defaults_.end(), is_it);
+    return otherwise == defaults_.end() ? nullptr : &*otherwise;
+  }
+
   void rename(::onnx::NodeProto& node) {
     for (std::string& input : *node.mutable_input()) input = mapped(input);
     for (std::string& output : *node.mutable_output()) output = mapped(output);
@@ -61,10 +95,8 @@ class Call {
     google::protobuf::RepeatedPtrField<::onnx::AttributeProto> attributes;
     for (::onnx::AttributeProto& attribute : *node.mutable_attribute()) {
       if (!attribute.ref_attr_name().empty()) {
-        const auto given = std::find_if(
-            call_.attribute().begin(), call_.attribute().end(),
-            [&](const ::onnx::AttributeProto& other) { return other.name() == attribute.ref_attr_name(); });
-        if (given == call_.attribute().end()) continue;  // the operator's default
+        const ::onnx::AttributeProto* given = argument(attribute.ref_attr_name());
+        if (!given) continue;  // the operator's default
         const std::string name = attribute.name();
         attribute = *given;
         attribute.set_name(name);
@@ -88,6 +120,7 @@ class Call {
   const ::onnx::NodeProto& call_;
   const ::onnx::FunctionProto& function_;
   std::string prefix_;
+  std::vector<::onnx::AttributeProto> defaults_;
   std::map<std::string, std::string, std::less<>> names_;  // of the function's values
 };
 

@@ -239,6 +239,23 @@ TEST(Reader, FunctionsAreWrittenOut) {
   EXPECT_EQ(import_error(model_with_function()), "");
 }
 
+// Field 11 of a function, which older schemas of ONNX lack.
+TEST(Reader, FunctionsMayHaveDefaultsOfAttributes) {
+  Proto proto = model_with_function();
+  ::onnx::AttributeProto slope;
+  slope.set_name("slope");
+  slope.set_type(::onnx::AttributeProto::FLOAT);
+  slope.set_f(0.5F);
+  const std::string value = slope.SerializeAsString();
+  const std::string field = std::string("\x5a") + static_cast<char>(value.size()) + value;
+  auto& function = *proto.mutable_functions(0);
+  ASSERT_TRUE(function.ParseFromString(function.SerializeAsString() + field));
+  const auto model = read(proto);
+  ASSERT_TRUE(model) << to_text(model.error());
+  EXPECT_EQ(model->graph.nodes[1].real("alpha", 0), 0.25F) << "the call says it";
+  EXPECT_EQ(model->graph.nodes[4].real("alpha", 0), 0.5F);
+}
+
 TEST(Hostile, Functions) {
   Proto circular = model_with_function();
   add_node(*circular.mutable_functions(0)->mutable_node(), "Act", {"t"}, {"u"}).set_domain("my");
