@@ -142,8 +142,7 @@ class RecipePrinter {
   std::string indirect(const spec::Recipe& recipe, std::string_view scratch) const {
     const auto counter = std::ranges::find_if(recipe.steps, [&](const spec::Step& step) {
       const Family* family = find_family(step.kernel.value);
-      const spec::Step* counted = family ? spec::counted_by(spec_, recipe, step, *family->spec) : nullptr;
-      return counted && counted->indirect->value == scratch;
+      return family && spec::writes(spec_, recipe, step, *family->spec, scratch);
     });
     const Spec& family = *find_family(counter->kernel.value)->spec;
     const auto most = std::ranges::find(family.problem, spec::kMostWorkgroups,
@@ -163,7 +162,7 @@ class RecipePrinter {
     const std::string space = identifier(family.name.value);
     Reads reads(spec_);
     Rows fields;
-    const bool is_counter = spec::counted_by(spec_, recipe, step, family) != nullptr;
+    const bool is_counter = spec::is_counter(spec_, recipe, step, family);
     for (const FieldGroup& group : field_groups(family)) append(fields, set_fields(step, group, is_counter, reads));
     Rows body = reads.lines();
     if (!fields.empty()) body.push_back(fmt::format("auto& to = *static_cast<{}::Problem*>(step_problem);", space));

@@ -157,7 +157,7 @@ class StepChecker {
   }
 
   void check_field(const ProblemField& field) {
-    if (field.name.value == kMostWorkgroups && counted_by(spec_, recipe_, step_, family_)) return;
+    if (field.name.value == kMostWorkgroups && is_counter(spec_, recipe_, step_, family_)) return;
     const std::string_view text = expression_of(spec_, step_, field);
     const ProblemField* ours = find_named(spec_.problem, text);
     const auto* said = said_of(step_.problem, field.name.value);
@@ -294,8 +294,7 @@ void check_indirect(const Spec& spec, const Recipe& recipe, const StepsOfFamilie
     const Spec* counter = nullptr;
     for (const auto& [other, others_family] : steps) {
       if (other == step) break;
-      const Step* counted = counted_by(spec, recipe, *other, *others_family);
-      if (counted && counted->indirect->value == name) counter = others_family;
+      if (writes(spec, recipe, *other, *others_family, name)) counter = others_family;
     }
     if (!counter) {
       report(where, fmt::format("no step before '{}' writes '{}'", step->kernel.value, name),

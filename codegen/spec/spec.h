@@ -280,7 +280,9 @@ std::string_view expression_of(const Spec& spec, const Step& step, const Problem
 // A problem field of the counter of an indirect step: the workgroups of that step's grid, so the most that it can have.
 // The runtime sets it when the step's kernel is chosen.
 inline constexpr std::string_view kMostWorkgroups = "most_workgroups";
-// The indirect step whose workgroups this step counts; null: none.
-const Step* counted_by(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family);
+// Whether a step of this family writes the scratch.
+bool writes(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family, std::string_view scratch);
+// Whether it counts the workgroups of an indirect step.
+bool is_counter(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family);
 
 }  // namespace qgen::spec

@@ -40,15 +40,16 @@ std::string_view expression_of(const Spec& spec, const Step& step, const Problem
   return field.otherwise ? std::string_view(field.otherwise->value) : std::string_view();
 }
 
-const Step* counted_by(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family) {
-  const auto writes = [&](std::string_view scratch) {
-    return std::ranges::any_of(family.operands, [&](const Operand& operand) {
-      return operand.access != Access::read && source_of(spec, recipe, step, operand.name.value) == scratch;
-    });
-  };
-  const auto counted =
-      std::ranges::find_if(recipe.steps, [&](const Step& s) { return s.indirect && writes(s.indirect->value); });
-  return counted == recipe.steps.end() ? nullptr : &*counted;
+bool writes(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family, std::string_view scratch) {
+  return std::ranges::any_of(family.operands, [&](const Operand& operand) {
+    return operand.access != Access::read && source_of(spec, recipe, step, operand.name.value) == scratch;
+  });
+}
+
+bool is_counter(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family) {
+  return std::ranges::any_of(recipe.steps, [&](const Step& other) {
+    return other.indirect && writes(spec, recipe, step, family, other.indirect->value);
+  });
 }
 
 }  // namespace qgen::spec

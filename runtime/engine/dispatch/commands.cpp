@@ -261,18 +261,14 @@ struct Commands::State {
   Done place_scratch(uint64_t bytes, const Work& work, dispatch::Operands& operands) {
     if (bytes == 0) return std::monostate{};
     if (work.scratch) {
-      operands.scratch = work.scratch->memory().buffer_handle();
-      operands.scratch_offset = work.scratch->memory().offset;
-      operands.may_be_indirect = work.scratch->memory().may_be_indirect();
+      operands.put_scratch(work.scratch->memory());
       kept.push_back(work.scratch->shared_memory());
       return std::monostate{};
     }
     if (arena) {
       const auto begin = take(bytes);
       if (!begin) return begin.error();
-      operands.scratch = arena->memory().buffer_handle();
-      operands.scratch_offset = arena->memory().offset + *begin;
-      operands.may_be_indirect = arena->memory().may_be_indirect();
+      operands.put_scratch(arena->memory(), *begin);
       return std::monostate{};
     }
     if (!scratch || scratch->size_bytes() < bytes) {

@@ -196,6 +196,12 @@ Done check_form(const DeviceTensor::Memory& memory, const Launch& launch, const 
 
 }  // namespace
 
+void Operands::put_scratch(const DeviceTensor::Memory& memory, uint64_t offset) {
+  scratch = memory.buffer_handle();
+  scratch_offset = memory.offset + offset;
+  may_be_indirect = memory.may_be_indirect();
+}
+
 void bind_memory(BoundResource& resource, const DeviceTensor::Memory& memory, uint64_t most_bytes) {
   resource.source = BoundResource::Source::tensor;
   resource.memory = &memory;

@@ -95,6 +95,9 @@ struct Operands {
   VkBuffer scratch = VK_NULL_HANDLE;             // null: known after allocating
   uint64_t scratch_offset = 0;
   bool may_be_indirect = true;  // DeviceTensor::Memory::may_be_indirect() of the scratch
+
+  // From this offset in the tensor on.
+  void put_scratch(const DeviceTensor::Memory& memory, uint64_t offset = 0);
 };
 // Of one resource. `most_bytes`: the most that the device binds at once.
 void bind_memory(BoundResource& resource, const DeviceTensor::Memory& memory, uint64_t most_bytes);

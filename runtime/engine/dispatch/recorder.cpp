@@ -48,9 +48,7 @@ Done Recorder::plan(const Work& work) {
   if (!planned) return planned.error();
   Operands operands{work.operands};
   if (work.scratch) {
-    operands.scratch = work.scratch->memory().buffer_handle();
-    operands.scratch_offset = work.scratch->memory().offset;
-    operands.may_be_indirect = work.scratch->memory().may_be_indirect();
+    operands.put_scratch(work.scratch->memory());
   } else {
     scratch_bytes_ = std::max(scratch_bytes_, planned->scratch_bytes);
   }
