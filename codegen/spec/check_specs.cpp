@@ -278,11 +278,12 @@ void check_scratch_is_written(const Spec& spec, const Recipe& recipe, const Step
   errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
 }
 
-// Of an indirect step: a step before it counts its workgroups, and knows how many there are at most.
+// Of an indirect step: a step before it counts its workgroups, of no other step, and knows how many there are at most.
 void check_indirect(const Spec& spec, const Recipe& recipe, const StepsOfFamilies& steps, Diagnostics& errors) {
   const auto report = [&](const SourceLocation& where, std::string message, std::string expected) {
     errors.push_back(make_error(where, std::move(message), std::move(expected)));
   };
+  std::map<const Step*, const Step*> counted_by;  // an indirect step, of its counter
   for (const auto& [step, family] : steps) {
     if (!step->indirect) continue;
     const auto& [name, where] = *step->indirect;
@@ -292,13 +293,21 @@ void check_indirect(const Spec& spec, const Recipe& recipe, const StepsOfFamilie
       continue;
     }
     const Spec* counter = nullptr;
+    const Step* counting = nullptr;
     for (const auto& [other, others_family] : steps) {
       if (other == step) break;
-      if (writes(spec, recipe, *other, *others_family, name)) counter = others_family;
+      if (writes(spec, recipe, *other, *others_family, name)) counter = others_family, counting = other;
     }
     if (!counter) {
       report(where, fmt::format("no step before '{}' writes '{}'", step->kernel.value, name),
              "a step that counts the workgroups");
+      continue;
+    }
+    const auto [first, is_first] = counted_by.emplace(counting, step);
+    if (!is_first) {
+      report(where,
+             fmt::format("'{}' counts the workgroups of '{}' too", counting->kernel.value, first->second->kernel.value),
+             "a counter for each indirect step");
       continue;
     }
     const ProblemField* most = find_named(counter->problem, kMostWorkgroups);

@@ -1052,6 +1052,13 @@ TEST(Recipes, CountTheWorkgroupsOfIndirectSteps) {
   EXPECT_TEXT(errors(most, line, late),
               "op.yaml:3:97: error: no step before 'rows' writes 'counted'\n"
               "  expected: a step that counts the workgroups\n");
+  const std::string_view twice =
+      "scratch: {counted: {dtype: u32, elements: 3}}, "
+      "steps: [{kernel: count}, {kernel: rows, indirect: counted}, {kernel: rows, indirect: counted}]";
+  EXPECT_TEXT(errors(most, line, twice),
+              "op.yaml:3:149: error: 'count' counts the workgroups of "
+              "'rows' too\n"
+              "  expected: a counter for each indirect step\n");
   EXPECT_TEXT(errors(most, line, "steps: [{kernel: rows, indirect: output}]"),
               "op.yaml:3:50: error: "
               "'output' is no scratch "
