@@ -160,7 +160,7 @@ int first_failing(const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size",
+  {"subgroups.workgroup == subgroups.m * subgroups.n * 1 * device.subgroup_size",
       table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
@@ -168,7 +168,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"tile_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
+  {"not device.is_cpu or blocks.m == 1 and step == 64 * 1 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"tile_bytes + 20 * (rows + columns) + 4 <= device.shared_memory_bytes",
@@ -185,15 +185,17 @@ int first_failing_device(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
   const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
-          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
+          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * 1
+          * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       tile_bytes <= Integer(device.shared_memory_bytes),
       !device.is_cpu
-          || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
+          || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == Integer(64) * Integer(1)
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
       tile_bytes + 20 * (rows + columns) + 4 <= Integer(device.shared_memory_bytes),
   });
@@ -208,7 +210,7 @@ constexpr RarelyBestInfo kRarelyBest[] = {
 uint64_t rarely_best_when(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
-      * Integer(specialization.step);
+      * Integer(specialization.step) / 1;
   return table::bits_of({
       (Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4
           && (Integer(specialization.blocks_n) == 4 || multiplied > 512))
@@ -370,9 +372,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "int8_tiles.begin_us", "int8_tiles.step_us", "int8_tiles.round_us", "int8_tiles.product_ops", "int8_tiles.miss_share",
   "int8_tiles.epilogue_ops", "int8_tiles.exposed_factor", "int8_tiles.register_pressure", "int8_tiles.first_miss_share",
-  "int8_tiles.result_ops", "bmm_coopmat.byte_load_factor",
+  "int8_tiles.join_us", "int8_tiles.result_ops", "bmm_coopmat.byte_load_factor",
 };
-constexpr double kFitValues[] = {0.508, 0.268, 0.317, 0.334, 0.33, 18.9, 1.46, 1.19, 0.134, 14.7, 3};
+constexpr double kFitValues[] = {0.346, 0.263, 0.47, 0.323, 0.351, 17.1, 2.05, 1.2, 0.0548, 0.183, 9.42, 3};
 
 struct Fit {
   double begin_us;  // us: before the first tile
@@ -384,13 +386,14 @@ struct Fit {
   double exposed_factor;  // factor: more time of the first fetch and the epilogue if four subgroups are alone on a unit
   double register_pressure;  // factor: times as long as a byte of k takes in steps of 256, which fill the registers
   double first_miss_share;  // factor: share of the bytes fetched in the first step that come from memory
+  double join_us;  // us: to add the sums of another k group
   double result_ops;  // operations: for each element that all tiles store
   double byte_load_factor;  // factor: times as long as a step takes that reads bytes one by one
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
-      values[10]};
+      values[10], values[11]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -406,18 +409,20 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.bmm_sizes.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.bmm_sizes.n), columns);
   const Integer tiles = row_tiles * column_tiles;
-  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
-  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
-  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
-  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
-  const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
   const Integer passes = ceil_div(tiles * Integer(problem.bmm_sizes.batches), Integer(device.compute_units));
-  const Integer rounds = ceil_div(passes, fitting);
-  const Real exposure = Real(4.0)
-      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n));
   const Integer steps = ceil_div(Integer(problem.bmm_sizes.k), Integer(specialization.step));
   const Real load_factor = choose(Integer(specialization.aligned) == 1, 1, Real(fit.byte_load_factor));
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
+  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + 1 * rows * columns + tile_bytes / 4;
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
+  const Integer rounds = ceil_div(passes, fitting);
+  const Real exposure = Real(4.0)
+      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * 1);
+  const Real pressure = choose(Integer(specialization.step) >= Integer(256) * Integer(1), Real(fit.register_pressure),
+      1);
   const Real step_product_us = pressure * Integer(specialization.step) * load_factor
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
       / Real(device.int8_matrix_ops_per_us) + Real(fit.miss_share) * (rows + columns) / Real(device.bytes_per_us));
@@ -428,7 +433,8 @@ Real cost(const SelectionScope& scope) {
       + (first_fetch_us + epilogue_us) * (1 + Real(fit.exposed_factor) * exposure);
   const Integer results = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m)
       * Integer(problem.bmm_sizes.n);
-  const Real tiles_us = Real(fit.begin_us) + rounds * (steps * Real(fit.step_us) * 1 + Real(fit.round_us))
+  const Real tiles_us = Real(fit.begin_us)
+      + rounds * (steps * Real(fit.step_us) * 1 + Real(fit.round_us) + (Integer(1) - Integer(1)) * Real(fit.join_us))
       + passes * Integer(device.compute_units) * tile_us
       + results
       * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
@@ -439,7 +445,7 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
-constexpr BindingInfo bindings_2295e85c[] = {
+constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
   table::buffer(2, Operand::input_zero_point, Access::read),
@@ -447,24 +453,22 @@ constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(4, Operand::other_scale, Access::read),
   table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
-  table::buffer(7, Operand::output_scale, Access::read),
-  table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
 constexpr BlockField problem_buffer_4841022f[] = {
   {offsetof(ProblemBuffer, batches), offsetof(Problem, bmm_sizes.batches), 296},
 };
 constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_04970f88 = {
-    .bindings = bindings_2295e85c,
+constexpr InterfaceInfo binds_76f47839 = {
+    .bindings = bindings_3cfe5168,
     .problem_buffer = problem_buffer_4841022f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_f597f04b,
 };
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
 constexpr uint32_t workgroup_00ef515d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -492,7 +496,23 @@ constexpr uint32_t shared_bytes_22e6040a[] = {
 constexpr FeatureMask needs_8a992b1e = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
     | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model)
     | bit(Feature::cooperative_matrix);
-constexpr BindingInfo bindings_3cfe5168[] = {
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
+constexpr uint32_t shared_bytes_0b9b3dfa[] = {
+  4816, 4816, 7888, 7888, 6416, 6416, 10512, 10512, 9616, 9616, 15760, 15760, 9616, 9616, 15760, 15760, 7216, 7216,
+  11824, 11824, 8016, 8016, 13136, 13136, 14416, 14416, 23632, 23632, 9616, 9616, 15760, 15760, 4816, 4816, 7888, 7888,
+  6416, 6416, 10512, 10512, 9616, 9616, 15760, 15760, 9616, 9616, 15760, 15760, 8016, 8016, 13136, 13136, 9616, 9616,
+  15760, 15760, 16016, 16016, 26256, 26256, 12816, 12816, 21008, 21008, 7440, 7440, 10512, 10512, 9616, 9616, 15760,
+  15760, 12816, 12816, 21008, 21008, 16016, 16016, 26256, 26256, 4016, 4016, 6576, 6576, 4816, 4816, 7888, 7888, 8016,
+  8016, 13136, 13136, 6416, 6416, 10512, 10512, 4816, 4816, 7888, 7888, 6416, 6416, 10512, 10512, 9616, 9616, 15760,
+  15760, 9616, 9616, 15760, 15760,
+};
+constexpr FeatureMask needs_715d7904 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
+    | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
   table::buffer(2, Operand::input_zero_point, Access::read),
@@ -500,10 +520,12 @@ constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(4, Operand::other_scale, Access::read),
   table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
+  table::buffer(7, Operand::output_scale, Access::read),
+  table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_76f47839 = {
-    .bindings = bindings_3cfe5168,
+constexpr InterfaceInfo binds_04970f88 = {
+    .bindings = bindings_2295e85c,
     .problem_buffer = problem_buffer_4841022f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_f597f04b,
@@ -521,6 +543,10 @@ constexpr uint32_t shared_bytes_5432a61a[] = {
   8016, 13136, 13136, 14416, 14416, 23632, 23632, 9616, 9616, 15760, 15760, 8016, 8016, 13136, 13136, 9616, 9616, 15760,
   15760, 16016, 16016, 26256, 26256, 12816, 12816, 21008, 21008,
 };
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
 constexpr CooperativeMatrixShape matrices_54df1ece[] = {
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
@@ -534,145 +560,125 @@ constexpr uint32_t shared_bytes_83bc6b18[] = {
   6416, 10512, 10512, 9616, 9616, 15760, 15760, 9616, 9616, 15760, 15760, 7440, 7440, 10512, 10512, 9616, 9616, 15760,
   15760, 12816, 12816, 21008, 21008, 16016, 16016, 26256, 26256,
 };
-constexpr FeatureMask needs_715d7904 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
-    | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic)
-    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
-constexpr uint32_t shared_bytes_0b9b3dfa[] = {
-  4816, 4816, 7888, 7888, 6416, 6416, 10512, 10512, 9616, 9616, 15760, 15760, 9616, 9616, 15760, 15760, 7216, 7216,
-  11824, 11824, 8016, 8016, 13136, 13136, 14416, 14416, 23632, 23632, 9616, 9616, 15760, 15760, 4816, 4816, 7888, 7888,
-  6416, 6416, 10512, 10512, 9616, 9616, 15760, 15760, 9616, 9616, 15760, 15760, 8016, 8016, 13136, 13136, 9616, 9616,
-  15760, 15760, 16016, 16016, 26256, 26256, 12816, 12816, 21008, 21008, 7440, 7440, 10512, 10512, 9616, 9616, 15760,
-  15760, 12816, 12816, 21008, 21008, 16016, 16016, 26256, 26256, 4016, 4016, 6576, 6576, 4816, 4816, 7888, 7888, 8016,
-  8016, 13136, 13136, 6416, 6416, 10512, 10512, 4816, 4816, 7888, 7888, 6416, 6416, 10512, 10512, 9616, 9616, 15760,
-  15760, 9616, 9616, 15760, 15760,
-};
 enum Interface : uint16_t {
-  uses_0237ebf7,
-  uses_1228c38c,
-  uses_3e00d185,
-  uses_508b68fe,
-  uses_6723e54b,
-  uses_6e6a3179,
-  uses_70249400,
-  uses_717bdbc2,
-  uses_8a273128,
-  uses_c17cbf68,
-  uses_c2e6e996,
-  uses_cb02947d,
-  uses_d03215f9,
-  uses_d0372318,
-  uses_f4f01733,
+  uses_04b74b8c,
+  uses_1b5d5b06,
+  uses_1e4988e5,
+  uses_44b2c3c8,
+  uses_4ba18672,
+  uses_5684063b,
+  uses_66c0553b,
+  uses_833bc97d,
+  uses_845cc952,
+  uses_8c1a2489,
+  uses_a95c063a,
+  uses_b855a867,
+  uses_d8f6ce22,
+  uses_df633bcc,
+  uses_ed078121,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_04970f88, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_3b3b5b9e},  // uses_0237ebf7
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_5432a61a, needs_8a992b1e, matrices_of_rows_48212f7e},  // uses_1228c38c
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_83bc6b18, needs_8a992b1e, matrices_of_rows_90772d9e},  // uses_3e00d185
-  {&binds_04970f88, workgroup_00ef515d, shared_bytes_83bc6b18, needs_8a992b1e, matrices_of_rows_90772d9e},  // uses_508b68fe
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_83bc6b18, needs_715d7904, matrices_of_rows_90772d9e},  // uses_6723e54b
-  {&binds_04970f88, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_8a58e8c1},  // uses_6e6a3179
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_8a58e8c1},  // uses_70249400
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_3b3b5b9e},  // uses_717bdbc2
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_5432a61a, needs_715d7904, matrices_of_rows_48212f7e},  // uses_8a273128
-  {&binds_04970f88, workgroup_00ef515d, shared_bytes_5432a61a, needs_8a992b1e, matrices_of_rows_48212f7e},  // uses_c17cbf68
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_715d7904, matrices_of_rows_3b3b5b9e},  // uses_c2e6e996
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_8a992b1e, matrices_of_rows_ea5b3a8e},  // uses_cb02947d
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_715d7904, matrices_of_rows_ea5b3a8e},  // uses_d03215f9
-  {&binds_04970f88, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_8a992b1e, matrices_of_rows_ea5b3a8e},  // uses_d0372318
-  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_715d7904, matrices_of_rows_8a58e8c1},  // uses_f4f01733
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_8a58e8c1},  // uses_04b74b8c
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_715d7904, matrices_of_rows_ea5b3a8e},  // uses_1b5d5b06
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_8a992b1e, matrices_of_rows_ea5b3a8e},  // uses_1e4988e5
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_5432a61a, needs_8a992b1e, matrices_of_rows_48212f7e},  // uses_44b2c3c8
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_715d7904, matrices_of_rows_8a58e8c1},  // uses_4ba18672
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_715d7904, matrices_of_rows_3b3b5b9e},  // uses_5684063b
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_3b3b5b9e},  // uses_66c0553b
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_5432a61a, needs_715d7904, matrices_of_rows_48212f7e},  // uses_833bc97d
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_83bc6b18, needs_8a992b1e, matrices_of_rows_90772d9e},  // uses_845cc952
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_3b3b5b9e},  // uses_8c1a2489
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_5432a61a, needs_8a992b1e, matrices_of_rows_48212f7e},  // uses_a95c063a
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_83bc6b18, needs_8a992b1e, matrices_of_rows_90772d9e},  // uses_b855a867
+  {&binds_76f47839, workgroup_00ef515d, shared_bytes_83bc6b18, needs_715d7904, matrices_of_rows_90772d9e},  // uses_d8f6ce22
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_22e6040a, needs_8a992b1e, matrices_of_rows_8a58e8c1},  // uses_df633bcc
+  {&binds_04970f88, workgroup_00ef515d, shared_bytes_0b9b3dfa, needs_8a992b1e, matrices_of_rows_ea5b3a8e},  // uses_ed078121
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_coopmat.m16n16k16.i8.i8.f16", {16, 16, 16, i8, i8, f16}, uses_c2e6e996},
-    {"bmm_coopmat.m16n16k16.i8.i8.f32", {16, 16, 16, i8, i8, f32}, uses_717bdbc2},
-    {"bmm_coopmat.m16n16k16.i8.i8.i8", {16, 16, 16, i8, i8, i8}, uses_0237ebf7},
-    {"bmm_coopmat.m16n16k16.i8.i8.u8", {16, 16, 16, i8, i8, u8}, uses_0237ebf7},
-    {"bmm_coopmat.m16n16k16.i8.u8.f16", {16, 16, 16, i8, u8, f16}, uses_c2e6e996},
-    {"bmm_coopmat.m16n16k16.i8.u8.f32", {16, 16, 16, i8, u8, f32}, uses_717bdbc2},
-    {"bmm_coopmat.m16n16k16.i8.u8.i8", {16, 16, 16, i8, u8, i8}, uses_0237ebf7},
-    {"bmm_coopmat.m16n16k16.i8.u8.u8", {16, 16, 16, i8, u8, u8}, uses_0237ebf7},
-    {"bmm_coopmat.m16n16k16.u8.i8.f16", {16, 16, 16, u8, i8, f16}, uses_c2e6e996},
-    {"bmm_coopmat.m16n16k16.u8.i8.f32", {16, 16, 16, u8, i8, f32}, uses_717bdbc2},
-    {"bmm_coopmat.m16n16k16.u8.i8.i8", {16, 16, 16, u8, i8, i8}, uses_0237ebf7},
-    {"bmm_coopmat.m16n16k16.u8.i8.u8", {16, 16, 16, u8, i8, u8}, uses_0237ebf7},
-    {"bmm_coopmat.m16n16k16.u8.u8.f16", {16, 16, 16, u8, u8, f16}, uses_c2e6e996},
-    {"bmm_coopmat.m16n16k16.u8.u8.f32", {16, 16, 16, u8, u8, f32}, uses_717bdbc2},
-    {"bmm_coopmat.m16n16k16.u8.u8.i8", {16, 16, 16, u8, u8, i8}, uses_0237ebf7},
-    {"bmm_coopmat.m16n16k16.u8.u8.u8", {16, 16, 16, u8, u8, u8}, uses_0237ebf7},
-    {"bmm_coopmat.m16n16k32.i8.i8.f16", {16, 16, 32, i8, i8, f16}, uses_f4f01733},
-    {"bmm_coopmat.m16n16k32.i8.i8.f32", {16, 16, 32, i8, i8, f32}, uses_70249400},
-    {"bmm_coopmat.m16n16k32.i8.i8.i8", {16, 16, 32, i8, i8, i8}, uses_6e6a3179},
-    {"bmm_coopmat.m16n16k32.i8.i8.u8", {16, 16, 32, i8, i8, u8}, uses_6e6a3179},
-    {"bmm_coopmat.m16n16k32.i8.u8.f16", {16, 16, 32, i8, u8, f16}, uses_f4f01733},
-    {"bmm_coopmat.m16n16k32.i8.u8.f32", {16, 16, 32, i8, u8, f32}, uses_70249400},
-    {"bmm_coopmat.m16n16k32.i8.u8.i8", {16, 16, 32, i8, u8, i8}, uses_6e6a3179},
-    {"bmm_coopmat.m16n16k32.i8.u8.u8", {16, 16, 32, i8, u8, u8}, uses_6e6a3179},
-    {"bmm_coopmat.m16n16k32.u8.i8.f16", {16, 16, 32, u8, i8, f16}, uses_f4f01733},
-    {"bmm_coopmat.m16n16k32.u8.i8.f32", {16, 16, 32, u8, i8, f32}, uses_70249400},
-    {"bmm_coopmat.m16n16k32.u8.i8.i8", {16, 16, 32, u8, i8, i8}, uses_6e6a3179},
-    {"bmm_coopmat.m16n16k32.u8.i8.u8", {16, 16, 32, u8, i8, u8}, uses_6e6a3179},
-    {"bmm_coopmat.m16n16k32.u8.u8.f16", {16, 16, 32, u8, u8, f16}, uses_f4f01733},
-    {"bmm_coopmat.m16n16k32.u8.u8.f32", {16, 16, 32, u8, u8, f32}, uses_70249400},
-    {"bmm_coopmat.m16n16k32.u8.u8.i8", {16, 16, 32, u8, u8, i8}, uses_6e6a3179},
-    {"bmm_coopmat.m16n16k32.u8.u8.u8", {16, 16, 32, u8, u8, u8}, uses_6e6a3179},
-    {"bmm_coopmat.m16n8k32.i8.i8.f16", {16, 8, 32, i8, i8, f16}, uses_6723e54b},
-    {"bmm_coopmat.m16n8k32.i8.i8.f32", {16, 8, 32, i8, i8, f32}, uses_3e00d185},
-    {"bmm_coopmat.m16n8k32.i8.i8.i8", {16, 8, 32, i8, i8, i8}, uses_508b68fe},
-    {"bmm_coopmat.m16n8k32.i8.i8.u8", {16, 8, 32, i8, i8, u8}, uses_508b68fe},
-    {"bmm_coopmat.m16n8k32.i8.u8.f16", {16, 8, 32, i8, u8, f16}, uses_6723e54b},
-    {"bmm_coopmat.m16n8k32.i8.u8.f32", {16, 8, 32, i8, u8, f32}, uses_3e00d185},
-    {"bmm_coopmat.m16n8k32.i8.u8.i8", {16, 8, 32, i8, u8, i8}, uses_508b68fe},
-    {"bmm_coopmat.m16n8k32.i8.u8.u8", {16, 8, 32, i8, u8, u8}, uses_508b68fe},
-    {"bmm_coopmat.m16n8k32.u8.i8.f16", {16, 8, 32, u8, i8, f16}, uses_6723e54b},
-    {"bmm_coopmat.m16n8k32.u8.i8.f32", {16, 8, 32, u8, i8, f32}, uses_3e00d185},
-    {"bmm_coopmat.m16n8k32.u8.i8.i8", {16, 8, 32, u8, i8, i8}, uses_508b68fe},
-    {"bmm_coopmat.m16n8k32.u8.i8.u8", {16, 8, 32, u8, i8, u8}, uses_508b68fe},
-    {"bmm_coopmat.m16n8k32.u8.u8.f16", {16, 8, 32, u8, u8, f16}, uses_6723e54b},
-    {"bmm_coopmat.m16n8k32.u8.u8.f32", {16, 8, 32, u8, u8, f32}, uses_3e00d185},
-    {"bmm_coopmat.m16n8k32.u8.u8.i8", {16, 8, 32, u8, u8, i8}, uses_508b68fe},
-    {"bmm_coopmat.m16n8k32.u8.u8.u8", {16, 8, 32, u8, u8, u8}, uses_508b68fe},
-    {"bmm_coopmat.m8n16k32.i8.i8.f16", {8, 16, 32, i8, i8, f16}, uses_8a273128},
-    {"bmm_coopmat.m8n16k32.i8.i8.f32", {8, 16, 32, i8, i8, f32}, uses_1228c38c},
-    {"bmm_coopmat.m8n16k32.i8.i8.i8", {8, 16, 32, i8, i8, i8}, uses_c17cbf68},
-    {"bmm_coopmat.m8n16k32.i8.i8.u8", {8, 16, 32, i8, i8, u8}, uses_c17cbf68},
-    {"bmm_coopmat.m8n16k32.i8.u8.f16", {8, 16, 32, i8, u8, f16}, uses_8a273128},
-    {"bmm_coopmat.m8n16k32.i8.u8.f32", {8, 16, 32, i8, u8, f32}, uses_1228c38c},
-    {"bmm_coopmat.m8n16k32.i8.u8.i8", {8, 16, 32, i8, u8, i8}, uses_c17cbf68},
-    {"bmm_coopmat.m8n16k32.i8.u8.u8", {8, 16, 32, i8, u8, u8}, uses_c17cbf68},
-    {"bmm_coopmat.m8n16k32.u8.i8.f16", {8, 16, 32, u8, i8, f16}, uses_8a273128},
-    {"bmm_coopmat.m8n16k32.u8.i8.f32", {8, 16, 32, u8, i8, f32}, uses_1228c38c},
-    {"bmm_coopmat.m8n16k32.u8.i8.i8", {8, 16, 32, u8, i8, i8}, uses_c17cbf68},
-    {"bmm_coopmat.m8n16k32.u8.i8.u8", {8, 16, 32, u8, i8, u8}, uses_c17cbf68},
-    {"bmm_coopmat.m8n16k32.u8.u8.f16", {8, 16, 32, u8, u8, f16}, uses_8a273128},
-    {"bmm_coopmat.m8n16k32.u8.u8.f32", {8, 16, 32, u8, u8, f32}, uses_1228c38c},
-    {"bmm_coopmat.m8n16k32.u8.u8.i8", {8, 16, 32, u8, u8, i8}, uses_c17cbf68},
-    {"bmm_coopmat.m8n16k32.u8.u8.u8", {8, 16, 32, u8, u8, u8}, uses_c17cbf68},
-    {"bmm_coopmat.m8n8k8.i8.i8.f16", {8, 8, 8, i8, i8, f16}, uses_d03215f9},
-    {"bmm_coopmat.m8n8k8.i8.i8.f32", {8, 8, 8, i8, i8, f32}, uses_cb02947d},
-    {"bmm_coopmat.m8n8k8.i8.i8.i8", {8, 8, 8, i8, i8, i8}, uses_d0372318},
-    {"bmm_coopmat.m8n8k8.i8.i8.u8", {8, 8, 8, i8, i8, u8}, uses_d0372318},
-    {"bmm_coopmat.m8n8k8.i8.u8.f16", {8, 8, 8, i8, u8, f16}, uses_d03215f9},
-    {"bmm_coopmat.m8n8k8.i8.u8.f32", {8, 8, 8, i8, u8, f32}, uses_cb02947d},
-    {"bmm_coopmat.m8n8k8.i8.u8.i8", {8, 8, 8, i8, u8, i8}, uses_d0372318},
-    {"bmm_coopmat.m8n8k8.i8.u8.u8", {8, 8, 8, i8, u8, u8}, uses_d0372318},
-    {"bmm_coopmat.m8n8k8.u8.i8.f16", {8, 8, 8, u8, i8, f16}, uses_d03215f9},
-    {"bmm_coopmat.m8n8k8.u8.i8.f32", {8, 8, 8, u8, i8, f32}, uses_cb02947d},
-    {"bmm_coopmat.m8n8k8.u8.i8.i8", {8, 8, 8, u8, i8, i8}, uses_d0372318},
-    {"bmm_coopmat.m8n8k8.u8.i8.u8", {8, 8, 8, u8, i8, u8}, uses_d0372318},
-    {"bmm_coopmat.m8n8k8.u8.u8.f16", {8, 8, 8, u8, u8, f16}, uses_d03215f9},
-    {"bmm_coopmat.m8n8k8.u8.u8.f32", {8, 8, 8, u8, u8, f32}, uses_cb02947d},
-    {"bmm_coopmat.m8n8k8.u8.u8.i8", {8, 8, 8, u8, u8, i8}, uses_d0372318},
-    {"bmm_coopmat.m8n8k8.u8.u8.u8", {8, 8, 8, u8, u8, u8}, uses_d0372318},
+    {"bmm_coopmat.m16n16k16.i8.i8.f16", {16, 16, 16, i8, i8, f16}, uses_5684063b},
+    {"bmm_coopmat.m16n16k16.i8.i8.f32", {16, 16, 16, i8, i8, f32}, uses_66c0553b},
+    {"bmm_coopmat.m16n16k16.i8.i8.i8", {16, 16, 16, i8, i8, i8}, uses_8c1a2489},
+    {"bmm_coopmat.m16n16k16.i8.i8.u8", {16, 16, 16, i8, i8, u8}, uses_8c1a2489},
+    {"bmm_coopmat.m16n16k16.i8.u8.f16", {16, 16, 16, i8, u8, f16}, uses_5684063b},
+    {"bmm_coopmat.m16n16k16.i8.u8.f32", {16, 16, 16, i8, u8, f32}, uses_66c0553b},
+    {"bmm_coopmat.m16n16k16.i8.u8.i8", {16, 16, 16, i8, u8, i8}, uses_8c1a2489},
+    {"bmm_coopmat.m16n16k16.i8.u8.u8", {16, 16, 16, i8, u8, u8}, uses_8c1a2489},
+    {"bmm_coopmat.m16n16k16.u8.i8.f16", {16, 16, 16, u8, i8, f16}, uses_5684063b},
+    {"bmm_coopmat.m16n16k16.u8.i8.f32", {16, 16, 16, u8, i8, f32}, uses_66c0553b},
+    {"bmm_coopmat.m16n16k16.u8.i8.i8", {16, 16, 16, u8, i8, i8}, uses_8c1a2489},
+    {"bmm_coopmat.m16n16k16.u8.i8.u8", {16, 16, 16, u8, i8, u8}, uses_8c1a2489},
+    {"bmm_coopmat.m16n16k16.u8.u8.f16", {16, 16, 16, u8, u8, f16}, uses_5684063b},
+    {"bmm_coopmat.m16n16k16.u8.u8.f32", {16, 16, 16, u8, u8, f32}, uses_66c0553b},
+    {"bmm_coopmat.m16n16k16.u8.u8.i8", {16, 16, 16, u8, u8, i8}, uses_8c1a2489},
+    {"bmm_coopmat.m16n16k16.u8.u8.u8", {16, 16, 16, u8, u8, u8}, uses_8c1a2489},
+    {"bmm_coopmat.m16n16k32.i8.i8.f16", {16, 16, 32, i8, i8, f16}, uses_4ba18672},
+    {"bmm_coopmat.m16n16k32.i8.i8.f32", {16, 16, 32, i8, i8, f32}, uses_04b74b8c},
+    {"bmm_coopmat.m16n16k32.i8.i8.i8", {16, 16, 32, i8, i8, i8}, uses_df633bcc},
+    {"bmm_coopmat.m16n16k32.i8.i8.u8", {16, 16, 32, i8, i8, u8}, uses_df633bcc},
+    {"bmm_coopmat.m16n16k32.i8.u8.f16", {16, 16, 32, i8, u8, f16}, uses_4ba18672},
+    {"bmm_coopmat.m16n16k32.i8.u8.f32", {16, 16, 32, i8, u8, f32}, uses_04b74b8c},
+    {"bmm_coopmat.m16n16k32.i8.u8.i8", {16, 16, 32, i8, u8, i8}, uses_df633bcc},
+    {"bmm_coopmat.m16n16k32.i8.u8.u8", {16, 16, 32, i8, u8, u8}, uses_df633bcc},
+    {"bmm_coopmat.m16n16k32.u8.i8.f16", {16, 16, 32, u8, i8, f16}, uses_4ba18672},
+    {"bmm_coopmat.m16n16k32.u8.i8.f32", {16, 16, 32, u8, i8, f32}, uses_04b74b8c},
+    {"bmm_coopmat.m16n16k32.u8.i8.i8", {16, 16, 32, u8, i8, i8}, uses_df633bcc},
+    {"bmm_coopmat.m16n16k32.u8.i8.u8", {16, 16, 32, u8, i8, u8}, uses_df633bcc},
+    {"bmm_coopmat.m16n16k32.u8.u8.f16", {16, 16, 32, u8, u8, f16}, uses_4ba18672},
+    {"bmm_coopmat.m16n16k32.u8.u8.f32", {16, 16, 32, u8, u8, f32}, uses_04b74b8c},
+    {"bmm_coopmat.m16n16k32.u8.u8.i8", {16, 16, 32, u8, u8, i8}, uses_df633bcc},
+    {"bmm_coopmat.m16n16k32.u8.u8.u8", {16, 16, 32, u8, u8, u8}, uses_df633bcc},
+    {"bmm_coopmat.m16n8k32.i8.i8.f16", {16, 8, 32, i8, i8, f16}, uses_d8f6ce22},
+    {"bmm_coopmat.m16n8k32.i8.i8.f32", {16, 8, 32, i8, i8, f32}, uses_b855a867},
+    {"bmm_coopmat.m16n8k32.i8.i8.i8", {16, 8, 32, i8, i8, i8}, uses_845cc952},
+    {"bmm_coopmat.m16n8k32.i8.i8.u8", {16, 8, 32, i8, i8, u8}, uses_845cc952},
+    {"bmm_coopmat.m16n8k32.i8.u8.f16", {16, 8, 32, i8, u8, f16}, uses_d8f6ce22},
+    {"bmm_coopmat.m16n8k32.i8.u8.f32", {16, 8, 32, i8, u8, f32}, uses_b855a867},
+    {"bmm_coopmat.m16n8k32.i8.u8.i8", {16, 8, 32, i8, u8, i8}, uses_845cc952},
+    {"bmm_coopmat.m16n8k32.i8.u8.u8", {16, 8, 32, i8, u8, u8}, uses_845cc952},
+    {"bmm_coopmat.m16n8k32.u8.i8.f16", {16, 8, 32, u8, i8, f16}, uses_d8f6ce22},
+    {"bmm_coopmat.m16n8k32.u8.i8.f32", {16, 8, 32, u8, i8, f32}, uses_b855a867},
+    {"bmm_coopmat.m16n8k32.u8.i8.i8", {16, 8, 32, u8, i8, i8}, uses_845cc952},
+    {"bmm_coopmat.m16n8k32.u8.i8.u8", {16, 8, 32, u8, i8, u8}, uses_845cc952},
+    {"bmm_coopmat.m16n8k32.u8.u8.f16", {16, 8, 32, u8, u8, f16}, uses_d8f6ce22},
+    {"bmm_coopmat.m16n8k32.u8.u8.f32", {16, 8, 32, u8, u8, f32}, uses_b855a867},
+    {"bmm_coopmat.m16n8k32.u8.u8.i8", {16, 8, 32, u8, u8, i8}, uses_845cc952},
+    {"bmm_coopmat.m16n8k32.u8.u8.u8", {16, 8, 32, u8, u8, u8}, uses_845cc952},
+    {"bmm_coopmat.m8n16k32.i8.i8.f16", {8, 16, 32, i8, i8, f16}, uses_833bc97d},
+    {"bmm_coopmat.m8n16k32.i8.i8.f32", {8, 16, 32, i8, i8, f32}, uses_a95c063a},
+    {"bmm_coopmat.m8n16k32.i8.i8.i8", {8, 16, 32, i8, i8, i8}, uses_44b2c3c8},
+    {"bmm_coopmat.m8n16k32.i8.i8.u8", {8, 16, 32, i8, i8, u8}, uses_44b2c3c8},
+    {"bmm_coopmat.m8n16k32.i8.u8.f16", {8, 16, 32, i8, u8, f16}, uses_833bc97d},
+    {"bmm_coopmat.m8n16k32.i8.u8.f32", {8, 16, 32, i8, u8, f32}, uses_a95c063a},
+    {"bmm_coopmat.m8n16k32.i8.u8.i8", {8, 16, 32, i8, u8, i8}, uses_44b2c3c8},
+    {"bmm_coopmat.m8n16k32.i8.u8.u8", {8, 16, 32, i8, u8, u8}, uses_44b2c3c8},
+    {"bmm_coopmat.m8n16k32.u8.i8.f16", {8, 16, 32, u8, i8, f16}, uses_833bc97d},
+    {"bmm_coopmat.m8n16k32.u8.i8.f32", {8, 16, 32, u8, i8, f32}, uses_a95c063a},
+    {"bmm_coopmat.m8n16k32.u8.i8.i8", {8, 16, 32, u8, i8, i8}, uses_44b2c3c8},
+    {"bmm_coopmat.m8n16k32.u8.i8.u8", {8, 16, 32, u8, i8, u8}, uses_44b2c3c8},
+    {"bmm_coopmat.m8n16k32.u8.u8.f16", {8, 16, 32, u8, u8, f16}, uses_833bc97d},
+    {"bmm_coopmat.m8n16k32.u8.u8.f32", {8, 16, 32, u8, u8, f32}, uses_a95c063a},
+    {"bmm_coopmat.m8n16k32.u8.u8.i8", {8, 16, 32, u8, u8, i8}, uses_44b2c3c8},
+    {"bmm_coopmat.m8n16k32.u8.u8.u8", {8, 16, 32, u8, u8, u8}, uses_44b2c3c8},
+    {"bmm_coopmat.m8n8k8.i8.i8.f16", {8, 8, 8, i8, i8, f16}, uses_1b5d5b06},
+    {"bmm_coopmat.m8n8k8.i8.i8.f32", {8, 8, 8, i8, i8, f32}, uses_1e4988e5},
+    {"bmm_coopmat.m8n8k8.i8.i8.i8", {8, 8, 8, i8, i8, i8}, uses_ed078121},
+    {"bmm_coopmat.m8n8k8.i8.i8.u8", {8, 8, 8, i8, i8, u8}, uses_ed078121},
+    {"bmm_coopmat.m8n8k8.i8.u8.f16", {8, 8, 8, i8, u8, f16}, uses_1b5d5b06},
+    {"bmm_coopmat.m8n8k8.i8.u8.f32", {8, 8, 8, i8, u8, f32}, uses_1e4988e5},
+    {"bmm_coopmat.m8n8k8.i8.u8.i8", {8, 8, 8, i8, u8, i8}, uses_ed078121},
+    {"bmm_coopmat.m8n8k8.i8.u8.u8", {8, 8, 8, i8, u8, u8}, uses_ed078121},
+    {"bmm_coopmat.m8n8k8.u8.i8.f16", {8, 8, 8, u8, i8, f16}, uses_1b5d5b06},
+    {"bmm_coopmat.m8n8k8.u8.i8.f32", {8, 8, 8, u8, i8, f32}, uses_1e4988e5},
+    {"bmm_coopmat.m8n8k8.u8.i8.i8", {8, 8, 8, u8, i8, i8}, uses_ed078121},
+    {"bmm_coopmat.m8n8k8.u8.i8.u8", {8, 8, 8, u8, i8, u8}, uses_ed078121},
+    {"bmm_coopmat.m8n8k8.u8.u8.f16", {8, 8, 8, u8, u8, f16}, uses_1b5d5b06},
+    {"bmm_coopmat.m8n8k8.u8.u8.f32", {8, 8, 8, u8, u8, f32}, uses_1e4988e5},
+    {"bmm_coopmat.m8n8k8.u8.u8.i8", {8, 8, 8, u8, u8, i8}, uses_ed078121},
+    {"bmm_coopmat.m8n8k8.u8.u8.u8", {8, 8, 8, u8, u8, u8}, uses_ed078121},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

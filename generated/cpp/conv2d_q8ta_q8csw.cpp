@@ -323,6 +323,46 @@ constexpr StepInfo plain_steps[] = {
   {&conv_plain::op, conv_plain_operands, conv_plain_problem},
 };
 
+constexpr OperandSource conv_sliced_k_operands[] = {
+  table::scratch(0, Layout::packed_4c), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
+  table::kNoSource,
+};
+void conv_sliced_k_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_sliced_k::Problem*>(step_problem);
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
+}
+
+bool conv_sliced_k_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_sliced_k::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_sliced_k::Direction::forward;
+}
+
+constexpr StepInfo sliced_k_steps[] = {
+  {&conv_quantize::op, conv_quantize_operands, conv_quantize_problem},
+  {&conv_sliced_k::op, conv_sliced_k_operands, conv_sliced_k_problem, conv_sliced_k_takes},
+};
+
 constexpr OperandSource conv_tile_operands[] = {
   table::scratch(0, Layout::packed_4c), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
@@ -487,6 +527,10 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = table::all_hold,
       .scratch = scratch,
       .steps = plain_steps},
+  {.id = "conv2d_q8ta_q8csw.sliced_k",
+      .first_failing = table::all_hold,
+      .scratch = scratch,
+      .steps = sliced_k_steps},
   {.id = "conv2d_q8ta_q8csw.tile",
       .first_failing = table::all_hold,
       .scratch = scratch,

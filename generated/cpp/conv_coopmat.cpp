@@ -207,7 +207,7 @@ int first_failing(const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size",
+  {"subgroups.workgroup == subgroups.m * subgroups.n * 1 * device.subgroup_size",
       table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
@@ -215,7 +215,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"tile_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
+  {"not device.is_cpu or blocks.m == 1 and step == 64 * 1 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
@@ -229,15 +229,17 @@ int first_failing_device(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
   const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
-          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
+          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * 1
+          * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       tile_bytes <= Integer(device.shared_memory_bytes),
       !device.is_cpu
-          || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
+          || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == Integer(64) * Integer(1)
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
   });
 }
@@ -264,9 +266,9 @@ uint64_t rarely_best_when(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
-  const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
-      * Integer(specialization.step);
   const bool bytewise = parameters.input_layout == Layout::strided;
+  const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
+      * Integer(specialization.step) / 1;
   return table::bits_of({
       (Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4
           && (Integer(specialization.blocks_n) == 4 || multiplied > 512))
@@ -425,13 +427,14 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "int8_tiles.begin_us", "int8_tiles.step_us", "int8_tiles.round_us", "int8_tiles.product_ops", "int8_tiles.miss_share",
   "int8_tiles.epilogue_ops", "int8_tiles.exposed_factor", "int8_tiles.register_pressure", "int8_tiles.first_miss_share",
-  "int8_tiles.result_ops", "conv_coopmat.tap_walk_factor", "conv_coopmat.row_us", "conv_coopmat.weight_ops",
-  "conv_coopmat.word_ops", "conv_coopmat.word_wait", "conv_coopmat.byte_load_factor", "conv_coopmat.plane_share",
-  "conv_coopmat.fetch_pressure", "conv_coopmat.scattered_store_factor", "conv_coopmat.real_us",
+  "int8_tiles.join_us", "int8_tiles.result_ops", "conv_coopmat.tap_walk_factor", "conv_coopmat.row_us",
+  "conv_coopmat.weight_ops", "conv_coopmat.word_ops", "conv_coopmat.word_wait", "conv_coopmat.byte_load_factor",
+  "conv_coopmat.plane_share", "conv_coopmat.fetch_pressure", "conv_coopmat.scattered_store_factor",
+  "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
-  0.508, 0.268, 0.317, 0.334, 0.33, 18.9, 1.46, 1.19, 0.134, 14.7, 1.28, 0.343, 157, 83.7, 1.49, 5, 0.33, 0.219, 4.77,
-  0.217,
+  0.346, 0.263, 0.47, 0.323, 0.351, 17.1, 2.05, 1.2, 0.0548, 0.183, 9.42, 1.28, 0.343, 157, 83.7, 1.49, 5, 0.33, 0.219,
+  4.77, 0.217,
 };
 
 struct Fit {
@@ -444,6 +447,7 @@ struct Fit {
   double exposed_factor;  // factor: more time of the first fetch and the epilogue if four subgroups are alone on a unit
   double register_pressure;  // factor: times as long as a byte of k takes in steps of 256, which fill the registers
   double first_miss_share;  // factor: share of the bytes fetched in the first step that come from memory
+  double join_us;  // us: to add the sums of another k group
   double result_ops;  // operations: for each element that all tiles store
   double tap_walk_factor;  // factor: times as long as a step takes that walks over taps
   double row_us;  // us: to find where a row of a tile begins
@@ -460,7 +464,7 @@ Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
       values[10], values[11], values[12], values[13], values[14], values[15], values[16], values[17], values[18],
-      values[19]};
+      values[19], values[20]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -478,12 +482,6 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.conv_sizes.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.conv_sizes.n), columns);
   const Integer tiles = row_tiles * column_tiles;
-  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
-  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
-  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
-  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
-  const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
   const Integer walked_k = min(Integer(problem.conv_product.slice_k),
       choose(parameters.reads == Reads::lines,
       Integer(problem.conv_lines.window_lines) * 16 * ceil_div(Integer(problem.conv_lines.line_taps), 4), phase_k));
@@ -491,22 +489,10 @@ Real cost(const SelectionScope& scope) {
   const bool bytewise = parameters.input_layout == Layout::strided;
   const Integer passes = ceil_div(tiles * Integer(problem.conv_sizes.products) * Integer(problem.conv_product.slices),
       Integer(device.compute_units));
-  const Integer rounds = ceil_div(passes, fitting);
-  const Real exposure = Real(4.0)
-      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n));
-  const Real step_product_us = pressure * Integer(specialization.step) * Real(fit.tap_walk_factor)
-      * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
-      / Real(device.int8_matrix_ops_per_us) + Real(fit.miss_share) * (rows + columns) / Real(device.bytes_per_us));
   const Real wait_factor = choose(parameters.reads == Reads::words, Real(fit.word_wait), 1);
   const bool is_real = parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16;
   const Real epilogue_factor = choose(is_real || parameters.direction == Direction::transposed
       || (bytewise && parameters.output_dtype == DType::i8), Real(fit.scattered_store_factor), 1);
-  const Real epilogue_us = pressure * epilogue_factor * Real(fit.epilogue_ops) * rows * columns
-      / Real(device.f32_ops_per_us);
-  const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_miss_share) * (rows + columns)
-      / Real(device.bytes_per_us);
-  const Real tile_us = steps * step_product_us
-      + (first_fetch_us + epilogue_us) * (1 + Real(fit.exposed_factor) * exposure);
   const Integer step_units = steps * passes * Integer(device.compute_units) * Integer(specialization.step) / 16;
   const Real fetches = rows * Integer(specialization.step) / (Real(16.0) * Integer(specialization.subgroups_workgroup));
   const Real words_us = step_units * rows * Real(fit.word_ops) * choose(bytewise, Real(fit.byte_load_factor), 1)
@@ -516,9 +502,31 @@ Real cost(const SelectionScope& scope) {
       / Real(device.f32_ops_per_us);
   const Real weights_us = step_units * columns * Real(fit.weight_ops) / Real(device.f32_ops_per_us);
   const Real reals_us = Real(fit.real_us) * ceil_div(rows * columns / 4, Integer(specialization.subgroups_workgroup));
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
+  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + 1 * rows * columns + tile_bytes / 4;
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
+  const Integer rounds = ceil_div(passes, fitting);
+  const Real exposure = Real(4.0)
+      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * 1);
+  const Real pressure = choose(Integer(specialization.step) >= Integer(256) * Integer(1), Real(fit.register_pressure),
+      1);
+  const Real step_product_us = pressure * Integer(specialization.step) * Real(fit.tap_walk_factor)
+      * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
+      / Real(device.int8_matrix_ops_per_us) + Real(fit.miss_share) * (rows + columns) / Real(device.bytes_per_us));
+  const Real epilogue_us = pressure * epilogue_factor * Real(fit.epilogue_ops) * rows * columns
+      / Real(device.f32_ops_per_us);
+  const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_miss_share) * (rows + columns)
+      / Real(device.bytes_per_us);
+  const Real tile_us = steps * step_product_us
+      + (first_fetch_us + epilogue_us) * (1 + Real(fit.exposed_factor) * exposure);
   const Integer results = Integer(problem.conv_sizes.products) * Integer(problem.conv_sizes.m)
       * Integer(problem.conv_sizes.n) * Integer(problem.conv_product.slices);
-  const Real tiles_us = Real(fit.begin_us) + rounds * (steps * Real(fit.step_us) * wait_factor + Real(fit.round_us))
+  const Real tiles_us = Real(fit.begin_us)
+      + rounds
+      * (steps * Real(fit.step_us) * wait_factor + Real(fit.round_us) + (Integer(1) - Integer(1)) * Real(fit.join_us))
       + passes * Integer(device.compute_units) * tile_us
       + results
       * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
@@ -551,10 +559,10 @@ constexpr InterfaceInfo binds_aa06d810 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_9c1b40ff,
 };
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
 constexpr uint32_t workgroup_89e9f61d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -567,12 +575,12 @@ constexpr uint32_t workgroup_89e9f61d[][3] = {
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_365e1d5b[] = {
-  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 12416, 21120, 38528, 13056, 22272,
-  40704, 24832, 42240, 77056, 14336, 24576, 45056, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008,
-  19200, 35584, 13056, 22272, 40704, 14336, 24576, 45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880,
-  11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 6528, 11136, 20352, 7168, 12288, 22528, 13056, 22272,
-  40704, 8448, 14592, 26880, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584,
+constexpr uint32_t shared_bytes_e27061f9[] = {
+  11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 13056, 22272, 40704, 14336, 24576,
+  45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128,
+  28416, 52992, 22016, 24576, 45056, 22016, 29184, 53760, 28672, 49152, 90112, 22016, 38400, 71168, 21248, 21248, 35584,
+  21248, 28416, 52992, 22016, 38400, 71168, 26368, 46848, 87808, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576,
+  45056, 11008, 19200, 35584, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992,
 };
 constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
@@ -593,20 +601,33 @@ constexpr InterfaceInfo binds_d00ee658 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_9c1b40ff,
 };
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
-constexpr uint32_t shared_bytes_e27061f9[] = {
-  11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 13056, 22272, 40704, 14336, 24576,
-  45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128,
-  28416, 52992, 22016, 24576, 45056, 22016, 29184, 53760, 28672, 49152, 90112, 22016, 38400, 71168, 21248, 21248, 35584,
-  21248, 28416, 52992, 22016, 38400, 71168, 26368, 46848, 87808, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576,
-  45056, 11008, 19200, 35584, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992,
-};
 constexpr FeatureMask needs_bf8daa62 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
     | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
     | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_54df1ece[] = {
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
+constexpr uint32_t shared_bytes_330259ea[] = {
+  6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 7168, 12288, 22528, 8448, 14592,
+  26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184,
+  23424, 43904, 13056, 14592, 26880, 13056, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 12672, 14208, 26496,
+  13184, 23424, 43904, 16128, 28416, 52992, 23424, 41856, 78720, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592,
+  26880, 8064, 14208, 26496, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904,
+};
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
+constexpr uint32_t shared_bytes_365e1d5b[] = {
+  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 12416, 21120, 38528, 13056, 22272,
+  40704, 24832, 42240, 77056, 14336, 24576, 45056, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008,
+  19200, 35584, 13056, 22272, 40704, 14336, 24576, 45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880,
+  11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 6528, 11136, 20352, 7168, 12288, 22528, 13056, 22272,
+  40704, 8448, 14592, 26880, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584,
+};
+constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr BindingInfo bindings_3a6c8539[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -619,55 +640,10 @@ constexpr InterfaceInfo binds_7a8b0c40 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_9c1b40ff,
 };
-constexpr uint32_t shared_bytes_596b966f[] = {
-  10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 11520, 20736, 39168, 12800, 23040,
-  43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360,
-  27648, 52224, 20480, 23040, 43520, 20480, 27648, 52224, 25600, 46080, 87040, 20480, 36864, 69632, 20480, 20480, 34816,
-  20480, 27648, 52224, 20480, 36864, 69632, 25600, 46080, 87040, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040,
-  43520, 10240, 18432, 34816, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224,
-};
-constexpr uint32_t shared_bytes_9811600f[] = {
-  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 10880, 19584, 36992, 11520, 20736,
-  39168, 21760, 39168, 73984, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240,
-  18432, 34816, 11520, 20736, 39168, 12800, 23040, 43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112,
-  10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 5760, 10368, 19584, 6400, 11520, 21760, 11520, 20736,
-  39168, 7680, 13824, 26112, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816,
-};
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
-constexpr CooperativeMatrixShape matrices_54df1ece[] = {
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
-constexpr uint32_t shared_bytes_330259ea[] = {
-  6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 7168, 12288, 22528, 8448, 14592,
-  26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184,
-  23424, 43904, 13056, 14592, 26880, 13056, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 12672, 14208, 26496,
-  13184, 23424, 43904, 16128, 28416, 52992, 23424, 41856, 78720, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592,
-  26880, 8064, 14208, 26496, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904,
-};
-constexpr FeatureMask needs_6219c021 = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
-    | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr uint32_t shared_bytes_9fa0bdc1[] = {
-  6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824,
-  26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800,
-  23040, 43520, 12288, 13824, 26112, 12288, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 12288, 13824, 26112,
-  12800, 23040, 43520, 15360, 27648, 52224, 23040, 41472, 78336, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824,
-  26112, 7680, 13824, 26112, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520,
-};
 constexpr CooperativeMatrixShape matrices_5469e68b[] = {
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
-constexpr uint32_t shared_bytes_8960cb10[] = {
-  4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496, 6528, 11136, 20352, 7168, 12288, 22528,
-  13056, 22272, 40704, 8448, 14592, 26880, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
-  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208,
-  26496, 11008, 19200, 35584, 13184, 23424, 43904, 3584, 6144, 11264, 4224, 7296, 13440, 7168, 12288, 22528, 5504, 9600,
-  17792, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
-};
 constexpr uint32_t shared_bytes_174893f9[] = {
   3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112, 5760, 10368, 19584, 6400, 11520, 21760,
   11520, 20736, 39168, 7680, 13824, 26112, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
@@ -675,111 +651,143 @@ constexpr uint32_t shared_bytes_174893f9[] = {
   26112, 10240, 18432, 34816, 12800, 23040, 43520, 3200, 5760, 10880, 3840, 6912, 13056, 6400, 11520, 21760, 5120, 9216,
   17408, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
 };
-constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
+constexpr FeatureMask needs_6219c021 = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
+    | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr uint32_t shared_bytes_9811600f[] = {
+  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 10880, 19584, 36992, 11520, 20736,
+  39168, 21760, 39168, 73984, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240,
+  18432, 34816, 11520, 20736, 39168, 12800, 23040, 43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112,
+  10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 5760, 10368, 19584, 6400, 11520, 21760, 11520, 20736,
+  39168, 7680, 13824, 26112, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816,
+};
+constexpr uint32_t shared_bytes_9fa0bdc1[] = {
+  6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824,
+  26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800,
+  23040, 43520, 12288, 13824, 26112, 12288, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 12288, 13824, 26112,
+  12800, 23040, 43520, 15360, 27648, 52224, 23040, 41472, 78336, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824,
+  26112, 7680, 13824, 26112, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520,
+};
+constexpr uint32_t shared_bytes_596b966f[] = {
+  10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 11520, 20736, 39168, 12800, 23040,
+  43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360,
+  27648, 52224, 20480, 23040, 43520, 20480, 27648, 52224, 25600, 46080, 87040, 20480, 36864, 69632, 20480, 20480, 34816,
+  20480, 27648, 52224, 20480, 36864, 69632, 25600, 46080, 87040, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040,
+  43520, 10240, 18432, 34816, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224,
+};
+constexpr uint32_t shared_bytes_8960cb10[] = {
+  4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496, 6528, 11136, 20352, 7168, 12288, 22528,
+  13056, 22272, 40704, 8448, 14592, 26880, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
+  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208,
+  26496, 11008, 19200, 35584, 13184, 23424, 43904, 3584, 6144, 11264, 4224, 7296, 13440, 7168, 12288, 22528, 5504, 9600,
+  17792, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
+};
 enum Interface : uint16_t {
-  uses_00ac72ad,
-  uses_0c25a6c5,
-  uses_1446f473,
-  uses_18805011,
-  uses_1e77fc56,
-  uses_1fc8f051,
-  uses_22502acf,
-  uses_23065203,
-  uses_28decb04,
-  uses_2c4f36f7,
-  uses_2cd2320d,
-  uses_31e6ae5a,
-  uses_34c03d2d,
-  uses_3534b9bb,
-  uses_3c7f128b,
-  uses_3dc9d180,
-  uses_4042e596,
-  uses_455537a5,
-  uses_4715ac5b,
-  uses_4e9b51e2,
-  uses_5032727b,
-  uses_55d47d85,
-  uses_5b6c9056,
-  uses_5c24ffc2,
-  uses_61e003d5,
-  uses_77dc678f,
-  uses_9446c6e4,
-  uses_9754fd6b,
-  uses_98904825,
-  uses_9a51d7c4,
-  uses_9ba42076,
-  uses_a209b14a,
-  uses_a526e3f8,
-  uses_a5456f36,
-  uses_a56bfa68,
-  uses_a95cef9f,
-  uses_b2ca7925,
-  uses_b59ff7fd,
-  uses_bb7ff650,
-  uses_c48202cf,
-  uses_cb3ac175,
-  uses_dc797c7a,
-  uses_e46adafa,
-  uses_e7964580,
-  uses_e7cb1ae1,
-  uses_eb8ee09d,
-  uses_f33b346c,
-  uses_f960cdbb,
-  uses_f99cbb0b,
-  uses_fc008e64,
+  uses_0601cca0,
+  uses_10bfaf46,
+  uses_1b657b4e,
+  uses_2382ab7d,
+  uses_23e72a9d,
+  uses_248c9f61,
+  uses_2850c2d4,
+  uses_30ec69bb,
+  uses_3d5a3ef0,
+  uses_3f630456,
+  uses_3f82c741,
+  uses_446c9391,
+  uses_47bc2207,
+  uses_4cf50a44,
+  uses_535f6de6,
+  uses_56623525,
+  uses_5b8f1dcb,
+  uses_67048430,
+  uses_67fa7214,
+  uses_680a2c85,
+  uses_6ade606c,
+  uses_6b9b4505,
+  uses_73e6a8ab,
+  uses_79e1196a,
+  uses_800ba12c,
+  uses_86fcebe1,
+  uses_8aab1669,
+  uses_92580952,
+  uses_9b8275a6,
+  uses_9e5cfd0f,
+  uses_a5df1866,
+  uses_ab20bbe4,
+  uses_b53c0bc2,
+  uses_b80dbb96,
+  uses_ba7d0333,
+  uses_bc4b97f6,
+  uses_c1b3815a,
+  uses_c63d899b,
+  uses_c7fbc84e,
+  uses_db27f028,
+  uses_ddfcd1aa,
+  uses_e18c983f,
+  uses_e1aecc56,
+  uses_e508bb07,
+  uses_e57f6a9e,
+  uses_e5df4801,
+  uses_ef934b60,
+  uses_f3453ebf,
+  uses_f5f62b5f,
+  uses_fd86511d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_00ac72ad
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_0c25a6c5
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_1446f473
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_18805011
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_1e77fc56
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_1fc8f051
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_22502acf
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_23065203
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_28decb04
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_2c4f36f7
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_2cd2320d
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_31e6ae5a
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_34c03d2d
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_3534b9bb
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_3c7f128b
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_3dc9d180
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_4042e596
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_455537a5
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_4715ac5b
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_4e9b51e2
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_5032727b
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_55d47d85
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_5b6c9056
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_5c24ffc2
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_61e003d5
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_77dc678f
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_9446c6e4
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_9754fd6b
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_98904825
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_9a51d7c4
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_9ba42076
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_a209b14a
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_a526e3f8
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_a5456f36
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_a56bfa68
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_a95cef9f
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_b2ca7925
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_b59ff7fd
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_bb7ff650
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_c48202cf
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_cb3ac175
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_dc797c7a
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_e46adafa
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_e7964580
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_e7cb1ae1
-  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_eb8ee09d
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_f33b346c
-  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_f960cdbb
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_f99cbb0b
-  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_fc008e64
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_0601cca0
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_10bfaf46
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_1b657b4e
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_2382ab7d
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_23e72a9d
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_248c9f61
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_2850c2d4
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_30ec69bb
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_3d5a3ef0
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_3f630456
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_3f82c741
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_446c9391
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_47bc2207
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_4cf50a44
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_535f6de6
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_56623525
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_5b8f1dcb
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_67048430
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_67fa7214
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_680a2c85
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_6ade606c
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_6b9b4505
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_73e6a8ab
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_79e1196a
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_800ba12c
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_86fcebe1
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_8aab1669
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_92580952
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_9b8275a6
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_9e5cfd0f
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_a5df1866
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_ab20bbe4
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_b53c0bc2
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_b80dbb96
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_ba7d0333
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_bc4b97f6
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_c1b3815a
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_c63d899b
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_c7fbc84e
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_db27f028
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_ddfcd1aa
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_e18c983f
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_e1aecc56
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_e508bb07
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_e57f6a9e
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_e5df4801
+  {&binds_d00ee658, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_ef934b60
+  {&binds_7a8b0c40, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_f3453ebf
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_f5f62b5f
+  {&binds_aa06d810, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_fd86511d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -788,375 +796,375 @@ constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
     {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
-        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_77dc678f},
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_9e5cfd0f},
     {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
-        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_77dc678f},
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_9e5cfd0f},
     {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
-        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_77dc678f},
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_9e5cfd0f},
     {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f16.weight_q8_lines",
-        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_5b6c9056},
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_c63d899b},
     {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f32.weight_q8_lines",
-        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_1fc8f051},
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_800ba12c},
     {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines",
-        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b2ca7925},
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b53c0bc2},
     {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines",
-        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_e7964580},
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_2850c2d4},
     {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_77dc678f},
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9e5cfd0f},
     {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_77dc678f},
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9e5cfd0f},
     {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_77dc678f},
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9e5cfd0f},
     {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_5b6c9056},
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_c63d899b},
     {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_1fc8f051},
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_800ba12c},
     {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b2ca7925},
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b53c0bc2},
     {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e7964580},
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2850c2d4},
     {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61e003d5},
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3d5a3ef0},
     {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f16.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_3c7f128b},
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_bc4b97f6},
     {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f32.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_9ba42076},
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_8aab1669},
     {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_535f6de6},
     {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61e003d5},
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_3d5a3ef0},
     {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_535f6de6},
     {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61e003d5},
+        {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_3d5a3ef0},
     {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+        {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_535f6de6},
     {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+        {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_535f6de6},
     {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows",
-        {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e46adafa},
+        {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_86fcebe1},
     {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_77dc678f},
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9e5cfd0f},
     {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_77dc678f},
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9e5cfd0f},
     {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_77dc678f},
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9e5cfd0f},
     {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b2ca7925},
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b53c0bc2},
     {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e7964580},
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2850c2d4},
     {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61e003d5},
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3d5a3ef0},
     {"conv_coopmat.m16n16k16.transposed.words.packed_4c.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_535f6de6},
     {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61e003d5},
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_3d5a3ef0},
     {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_535f6de6},
     {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61e003d5},
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_3d5a3ef0},
     {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_535f6de6},
     {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i32.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+        {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_535f6de6},
     {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows",
-        {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e46adafa},
+        {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_86fcebe1},
     {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
-        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_4042e596},
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_9b8275a6},
     {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
-        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_4042e596},
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_9b8275a6},
     {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
-        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_4042e596},
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_9b8275a6},
     {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines",
-        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_f960cdbb},
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_3f82c741},
     {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines",
-        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_2c4f36f7},
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_a5df1866},
     {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines",
-        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_1446f473},
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_67048430},
     {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines",
-        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_0c25a6c5},
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_30ec69bb},
     {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4042e596},
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9b8275a6},
     {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4042e596},
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9b8275a6},
     {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4042e596},
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9b8275a6},
     {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_f960cdbb},
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_3f82c741},
     {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_2c4f36f7},
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_a5df1866},
     {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_1446f473},
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_67048430},
     {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0c25a6c5},
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_30ec69bb},
     {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bb7ff650},
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_680a2c85},
     {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_dc797c7a},
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_23e72a9d},
     {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_98904825},
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_0601cca0},
     {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_67fa7214},
     {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_bb7ff650},
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_680a2c85},
     {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a526e3f8},
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_67fa7214},
     {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_bb7ff650},
+        {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_680a2c85},
     {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+        {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_67fa7214},
     {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a526e3f8},
+        {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_67fa7214},
     {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows",
-        {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_fc008e64},
+        {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_10bfaf46},
     {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4042e596},
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9b8275a6},
     {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4042e596},
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9b8275a6},
     {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4042e596},
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9b8275a6},
     {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_1446f473},
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_67048430},
     {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0c25a6c5},
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_30ec69bb},
     {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bb7ff650},
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_680a2c85},
     {"conv_coopmat.m16n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_67fa7214},
     {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_bb7ff650},
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_680a2c85},
     {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a526e3f8},
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_67fa7214},
     {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_bb7ff650},
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_680a2c85},
     {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_67fa7214},
     {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i32.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a526e3f8},
+        {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_67fa7214},
     {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows",
-        {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_fc008e64},
+        {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_10bfaf46},
     {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
-        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_3dc9d180},
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_446c9391},
     {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
-        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_3dc9d180},
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_446c9391},
     {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
-        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_3dc9d180},
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_446c9391},
     {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f16.weight_q8_lines",
-        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_5032727b},
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_e508bb07},
     {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f32.weight_q8_lines",
-        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_55d47d85},
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_1b657b4e},
     {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines",
-        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_28decb04},
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_4cf50a44},
     {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines",
-        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_22502acf},
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_c1b3815a},
     {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3dc9d180},
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_446c9391},
     {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3dc9d180},
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_446c9391},
     {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3dc9d180},
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_446c9391},
     {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_5032727b},
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_e508bb07},
     {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_55d47d85},
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_1b657b4e},
     {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_28decb04},
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_4cf50a44},
     {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_22502acf},
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_c1b3815a},
     {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a56bfa68},
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_92580952},
     {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f16.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_f33b346c},
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_ddfcd1aa},
     {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f32.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_e7cb1ae1},
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_3f630456},
     {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_455537a5},
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_e5df4801},
     {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a56bfa68},
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_92580952},
     {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_455537a5},
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_e5df4801},
     {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a56bfa68},
+        {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_92580952},
     {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_455537a5},
+        {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_e5df4801},
     {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_455537a5},
+        {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_e5df4801},
     {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows",
-        {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_cb3ac175},
+        {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e57f6a9e},
     {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3dc9d180},
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_446c9391},
     {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3dc9d180},
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_446c9391},
     {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3dc9d180},
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_446c9391},
     {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_28decb04},
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_4cf50a44},
     {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_22502acf},
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_c1b3815a},
     {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a56bfa68},
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_92580952},
     {"conv_coopmat.m16n8k32.transposed.words.packed_4c.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_455537a5},
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_e5df4801},
     {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a56bfa68},
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_92580952},
     {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_455537a5},
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_e5df4801},
     {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a56bfa68},
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_92580952},
     {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_455537a5},
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_e5df4801},
     {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i32.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_455537a5},
+        {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_e5df4801},
     {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows",
-        {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_cb3ac175},
+        {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e57f6a9e},
     {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
-        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_23065203},
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_ba7d0333},
     {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
-        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_23065203},
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_ba7d0333},
     {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
-        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_23065203},
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_ba7d0333},
     {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines",
-        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_a209b14a},
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_e18c983f},
     {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines",
-        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_00ac72ad},
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_79e1196a},
     {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines",
-        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b59ff7fd},
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_6ade606c},
     {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines",
-        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_9a51d7c4},
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_6b9b4505},
     {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_23065203},
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_ba7d0333},
     {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_23065203},
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_ba7d0333},
     {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_23065203},
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_ba7d0333},
     {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_a209b14a},
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_e18c983f},
     {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_00ac72ad},
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_79e1196a},
     {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b59ff7fd},
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_6ade606c},
     {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9a51d7c4},
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_6b9b4505},
     {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c48202cf},
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_56623525},
     {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_4715ac5b},
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_db27f028},
     {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_a5456f36},
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_2382ab7d},
     {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_18805011},
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_47bc2207},
     {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c48202cf},
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_56623525},
     {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_18805011},
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_47bc2207},
     {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c48202cf},
+        {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_56623525},
     {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_18805011},
+        {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_47bc2207},
     {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_18805011},
+        {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_47bc2207},
     {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows",
-        {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_1e77fc56},
+        {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b80dbb96},
     {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_23065203},
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_ba7d0333},
     {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_23065203},
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_ba7d0333},
     {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_23065203},
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_ba7d0333},
     {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b59ff7fd},
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_6ade606c},
     {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9a51d7c4},
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_6b9b4505},
     {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c48202cf},
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_56623525},
     {"conv_coopmat.m8n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_18805011},
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_47bc2207},
     {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c48202cf},
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_56623525},
     {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_18805011},
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_47bc2207},
     {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c48202cf},
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_56623525},
     {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_18805011},
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_47bc2207},
     {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i32.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_18805011},
+        {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_47bc2207},
     {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows",
-        {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_1e77fc56},
+        {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b80dbb96},
     {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
-        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_f99cbb0b},
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_73e6a8ab},
     {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
-        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_f99cbb0b},
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_73e6a8ab},
     {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
-        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_f99cbb0b},
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_73e6a8ab},
     {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f16.weight_q8_lines",
-        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_9446c6e4},
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_f5f62b5f},
     {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f32.weight_q8_lines",
-        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_9754fd6b},
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_fd86511d},
     {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines",
-        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_31e6ae5a},
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_f3453ebf},
     {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines",
-        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_34c03d2d},
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_ef934b60},
     {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f99cbb0b},
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_73e6a8ab},
     {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f99cbb0b},
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_73e6a8ab},
     {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f99cbb0b},
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_73e6a8ab},
     {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_9446c6e4},
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_f5f62b5f},
     {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_9754fd6b},
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_fd86511d},
     {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_31e6ae5a},
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_f3453ebf},
     {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_34c03d2d},
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_ef934b60},
     {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c24ffc2},
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5b8f1dcb},
     {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f16.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_4e9b51e2},
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_c7fbc84e},
     {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f32.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_3534b9bb},
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_e1aecc56},
     {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_248c9f61},
     {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5c24ffc2},
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5b8f1dcb},
     {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a95cef9f},
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_248c9f61},
     {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5c24ffc2},
+        {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5b8f1dcb},
     {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+        {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_248c9f61},
     {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a95cef9f},
+        {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_248c9f61},
     {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows",
-        {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2cd2320d},
+        {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_ab20bbe4},
     {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f99cbb0b},
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_73e6a8ab},
     {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f99cbb0b},
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_73e6a8ab},
     {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f99cbb0b},
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_73e6a8ab},
     {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_31e6ae5a},
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_f3453ebf},
     {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_34c03d2d},
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_ef934b60},
     {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c24ffc2},
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5b8f1dcb},
     {"conv_coopmat.m8n8k8.transposed.words.packed_4c.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_248c9f61},
     {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5c24ffc2},
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5b8f1dcb},
     {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a95cef9f},
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_248c9f61},
     {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5c24ffc2},
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5b8f1dcb},
     {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_248c9f61},
     {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i32.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a95cef9f},
+        {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_248c9f61},
     {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows",
-        {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2cd2320d},
+        {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_ab20bbe4},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

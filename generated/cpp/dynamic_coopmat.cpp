@@ -115,7 +115,7 @@ int first_failing(const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size",
+  {"subgroups.workgroup == subgroups.m * subgroups.n * 1 * device.subgroup_size",
       table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
@@ -137,16 +137,18 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer spans = Integer(specialization.step_k) / Integer(specialization.step_span);
   const Integer column_bytes = 4 * Integer(specialization.subgroups_workgroup)
       * ceil_div(spans * columns, Integer(specialization.subgroups_workgroup));
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
   const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step_k) + 16), strips) + 4 * rows
       + 2 * column_bytes;
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
-          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
+          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * 1
+          * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       tile_bytes <= Integer(device.shared_memory_bytes),
       !device.is_cpu
@@ -364,14 +366,15 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer tiles = row_tiles * column_tiles;
-  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer spans = Integer(specialization.step_k) / Integer(specialization.step_span);
   const Integer column_bytes = 4 * Integer(specialization.subgroups_workgroup)
       * ceil_div(spans * columns, Integer(specialization.subgroups_workgroup));
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
   const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step_k) + 16), strips) + 4 * rows
       + 2 * column_bytes;
-  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + 1 * rows * columns + tile_bytes / 4;
   const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
   const Integer cpu_factor = choose(device.is_cpu, Integer(32), Integer(1));
   const Integer passes = ceil_div(tiles, Integer(device.compute_units));
@@ -413,11 +416,11 @@ constexpr InterfaceInfo binds_0e1e44ab = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
-constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
-  {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_3956c764[] = {
+  {8, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_eefe94a8[] = {matrices_b413c3ea};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bc2e2c7[] = {matrices_3956c764};
 constexpr uint32_t workgroup_00ef515d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -433,6 +436,22 @@ constexpr uint32_t workgroup_00ef515d[][3] = {
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
+constexpr uint32_t shared_bytes_f22a0442[] = {
+  6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 11936,
+  23712, 21664, 20640, 12608, 24896, 22848, 21824, 13952, 27264, 25216, 24192, 23872, 47424, 43328, 41280, 7488, 13632,
+  12608, 12608, 8832, 16000, 14976, 14976, 11520, 20736, 19712, 19712, 13952, 27264, 25216, 24192, 13632, 24896, 22848,
+  22848, 14976, 27264, 25216, 25216, 17664, 32000, 29952, 29952, 25216, 49792, 45696, 43648, 12416, 16000, 16000, 16000,
+  12544, 20736, 20736, 20736, 17920, 30208, 30208, 30208, 17664, 32000, 29952, 29952, 6816, 12448, 11424, 11424, 7488,
+  13632, 12608, 12608, 8832, 16000, 14976, 14976, 12608, 24896, 22848, 21824, 8512, 13632, 13632, 13632, 9856, 16000,
+  16000, 16000, 12544, 20736, 20736, 20736, 14976, 27264, 25216, 25216,
+};
+constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
+  {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_eefe94a8[] = {matrices_b413c3ea};
 constexpr uint32_t shared_bytes_c4b08cd9[] = {
   4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6816, 12448,
   11424, 11424, 7488, 13632, 12608, 12608, 8832, 16000, 14976, 14976, 12608, 24896, 22848, 21824, 4928, 8000, 8000,
@@ -442,8 +461,8 @@ constexpr uint32_t shared_bytes_c4b08cd9[] = {
   8000, 6272, 10368, 10368, 10368, 7488, 13632, 12608, 12608, 5952, 9024, 9024, 9024, 7296, 11392, 11392, 11392, 9984,
   16128, 16128, 16128, 9856, 16000, 16000, 16000,
 };
-constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -458,8 +477,6 @@ constexpr uint32_t shared_bytes_e41dd71f[] = {
   16000, 14976, 14976, 11520, 20736, 19712, 19712, 13952, 27264, 25216, 24192, 12416, 16000, 16000, 16000, 12544, 20736,
   20736, 20736, 17920, 30208, 30208, 30208, 17664, 32000, 29952, 29952,
 };
-constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
-    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_31213621[] = {
   {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -474,64 +491,50 @@ constexpr uint32_t shared_bytes_16593cb6[] = {
   10368, 10368, 10368, 8960, 15104, 15104, 15104, 8832, 16000, 14976, 14976, 8320, 11392, 11392, 11392, 9984, 16128,
   16128, 16128, 15360, 25600, 25600, 25600, 12544, 20736, 20736, 20736,
 };
-constexpr CooperativeMatrixShape matrices_3956c764[] = {
-  {8, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bc2e2c7[] = {matrices_3956c764};
-constexpr uint32_t shared_bytes_f22a0442[] = {
-  6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 11936,
-  23712, 21664, 20640, 12608, 24896, 22848, 21824, 13952, 27264, 25216, 24192, 23872, 47424, 43328, 41280, 7488, 13632,
-  12608, 12608, 8832, 16000, 14976, 14976, 11520, 20736, 19712, 19712, 13952, 27264, 25216, 24192, 13632, 24896, 22848,
-  22848, 14976, 27264, 25216, 25216, 17664, 32000, 29952, 29952, 25216, 49792, 45696, 43648, 12416, 16000, 16000, 16000,
-  12544, 20736, 20736, 20736, 17920, 30208, 30208, 30208, 17664, 32000, 29952, 29952, 6816, 12448, 11424, 11424, 7488,
-  13632, 12608, 12608, 8832, 16000, 14976, 14976, 12608, 24896, 22848, 21824, 8512, 13632, 13632, 13632, 9856, 16000,
-  16000, 16000, 12544, 20736, 20736, 20736, 14976, 27264, 25216, 25216,
-};
 constexpr CooperativeMatrixShape matrices_f7fbf73b[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b981e1ba[] = {matrices_f7fbf73b};
 enum Interface : uint16_t {
-  uses_21df6ac8,
-  uses_33f51503,
-  uses_4ec2a5c6,
-  uses_5ac80560,
-  uses_61bb7b9d,
-  uses_6d85b9ae,
-  uses_7e1ba0bf,
-  uses_a2203981,
-  uses_e7b6789a,
-  uses_fa711241,
+  uses_0185750e,
+  uses_0abac872,
+  uses_135259da,
+  uses_17cb141c,
+  uses_1d00fbb5,
+  uses_1d1cdac0,
+  uses_a7e2bd82,
+  uses_acd702c9,
+  uses_c7f6d89d,
+  uses_df61eaa8,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_7f53cd31, matrices_of_rows_eefe94a8},  // uses_21df6ac8
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_741cde58},  // uses_33f51503
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_16593cb6, needs_0e9436ce, matrices_of_rows_97b52ee1},  // uses_4ec2a5c6
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_f22a0442, needs_0e9436ce, matrices_of_rows_8bc2e2c7},  // uses_5ac80560
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_b981e1ba},  // uses_61bb7b9d
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_741cde58},  // uses_6d85b9ae
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_f22a0442, needs_7f53cd31, matrices_of_rows_8bc2e2c7},  // uses_7e1ba0bf
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_b981e1ba},  // uses_a2203981
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_0e9436ce, matrices_of_rows_eefe94a8},  // uses_e7b6789a
-  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_16593cb6, needs_7f53cd31, matrices_of_rows_97b52ee1},  // uses_fa711241
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_f22a0442, needs_7f53cd31, matrices_of_rows_8bc2e2c7},  // uses_0185750e
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_0e9436ce, matrices_of_rows_eefe94a8},  // uses_0abac872
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_741cde58},  // uses_135259da
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_16593cb6, needs_7f53cd31, matrices_of_rows_97b52ee1},  // uses_17cb141c
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_b981e1ba},  // uses_1d00fbb5
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_b981e1ba},  // uses_1d1cdac0
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_f22a0442, needs_0e9436ce, matrices_of_rows_8bc2e2c7},  // uses_a7e2bd82
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_7f53cd31, matrices_of_rows_eefe94a8},  // uses_acd702c9
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_16593cb6, needs_0e9436ce, matrices_of_rows_97b52ee1},  // uses_c7f6d89d
+  {&binds_0e1e44ab, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_741cde58},  // uses_df61eaa8
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_6d85b9ae},
-    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_33f51503},
-    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_a2203981},
-    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_61bb7b9d},
-    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_fa711241},
-    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_4ec2a5c6},
-    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_7e1ba0bf},
-    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_5ac80560},
-    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_21df6ac8},
-    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_e7b6789a},
+    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_df61eaa8},
+    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_135259da},
+    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_1d00fbb5},
+    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_1d1cdac0},
+    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_17cb141c},
+    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_c7f6d89d},
+    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_0185750e},
+    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_a7e2bd82},
+    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_acd702c9},
+    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_0abac872},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

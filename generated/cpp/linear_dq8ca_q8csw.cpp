@@ -205,6 +205,53 @@ constexpr StepInfo matrices_steps[] = {
   {&dynamic_finish::op, dynamic_finish_operands, dynamic_finish_problem},
 };
 
+constexpr ConditionInfo matrices_sliced_k_conditions[] = {
+  {"groups <= 1", table::kNamesOf<Name::groups>},
+  {"runs <= 1", table::kNamesOf<Name::runs>},
+};
+
+int matrices_sliced_k_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.weight_groups.groups) <= 1,
+      Integer(problem.runs) <= 1,
+  });
+}
+
+constexpr OperandSource q8_linear_sliced_k_operands[] = {
+  table::scratch(2), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::kNoSource, table::scratch(3), table::kNoSource, table::kNoSource,
+};
+void q8_linear_sliced_k_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.product.k), 16);
+  auto& to = *static_cast<q8_linear_sliced_k::Problem*>(step_problem);
+  to.product.m = problem.product.m;
+  to.product.n = problem.product.n;
+  table::set(to.product.k, whole_k);
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.epilogue.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  to.int8_kernel.matrix_rows = problem.product.m;
+}
+
+constexpr StepInfo matrices_sliced_k_steps[] = {
+  {&dynamic_quantize::op, dynamic_quantize_operands, dynamic_quantize_problem},
+  {&q8_linear_sliced_k::op, q8_linear_sliced_k_operands, q8_linear_sliced_k_problem},
+  {&dynamic_finish::op, dynamic_finish_operands, dynamic_finish_problem},
+};
+
 constexpr OperandSource dynamic_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
   table::ours(Operand::bias), table::ours(Operand::output),
@@ -276,6 +323,11 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = matrices_first_failing,
       .scratch = matrices_scratch,
       .steps = matrices_steps},
+  {.id = "linear_dq8ca_q8csw.matrices_sliced_k",
+      .conditions = matrices_sliced_k_conditions,
+      .first_failing = matrices_sliced_k_first_failing,
+      .scratch = matrices_scratch,
+      .steps = matrices_sliced_k_steps},
   {.id = "linear_dq8ca_q8csw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},

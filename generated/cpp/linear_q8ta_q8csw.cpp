@@ -286,6 +286,37 @@ constexpr StepInfo skinny_steps[] = {
   {&q8_linear_skinny::op, q8_linear_skinny_operands, q8_linear_skinny_problem},
 };
 
+constexpr OperandSource q8_linear_sliced_k_operands[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
+  table::kNoSource,
+};
+void q8_linear_sliced_k_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_sliced_k::Problem*>(step_problem);
+  to.product = problem.product;
+  to.int8_epilogue.input_scale = problem.input_scale;
+  to.int8_epilogue.input_zero_point = problem.input_zero_point;
+  to.int8_epilogue.activation = problem.activation;
+  to.int8_epilogue.has_bias = problem.has_bias;
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.product.m));
+}
+
+constexpr StepInfo sliced_k_steps[] = {
+  {&q8_linear_quantize::op, q8_linear_quantize_operands, q8_linear_quantize_problem},
+  {&q8_linear_sliced_k::op, q8_linear_sliced_k_operands, q8_linear_sliced_k_problem},
+};
+
 constexpr OperandSource q8_linear_tile_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
@@ -431,6 +462,10 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = table::all_hold,
       .scratch = scratch,
       .steps = skinny_steps},
+  {.id = "linear_q8ta_q8csw.sliced_k",
+      .first_failing = table::all_hold,
+      .scratch = scratch,
+      .steps = sliced_k_steps},
   {.id = "linear_q8ta_q8csw.tile",
       .first_failing = table::all_hold,
       .scratch = scratch,

@@ -127,7 +127,7 @@ int first_failing(const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size",
+  {"subgroups.workgroup == subgroups.m * subgroups.n * 1 * device.subgroup_size",
       table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
@@ -148,11 +148,13 @@ int first_failing_device(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
   const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
-          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
+          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * 1
+          * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32),
       tile_bytes <= Integer(device.shared_memory_bytes),
@@ -335,17 +337,18 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.bmm_sizes.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.bmm_sizes.n), columns);
   const Integer tiles = row_tiles * column_tiles;
-  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
-  const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
-  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
-  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
   const Integer passes = ceil_div(tiles * Integer(problem.bmm_sizes.batches) * Integer(problem.slices),
       Integer(device.compute_units));
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
+  const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + 1 * rows * columns + tile_bytes / 4;
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
   const Integer rounds = ceil_div(passes, fitting);
   const Real exposure = Real(4.0)
-      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n));
+      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * 1);
   const Real product_us = Integer(device.compute_units) * (1 + Real(fit.lone_factor) * exposure)
       * (steps * Integer(specialization.step)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))

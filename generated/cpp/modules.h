@@ -54,6 +54,7 @@
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
 #include "conv_real_tile.h"
+#include "conv_sliced_k.h"
 #include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
@@ -100,6 +101,7 @@
 #include "q8_linear_plain.h"
 #include "q8_linear_quantize.h"
 #include "q8_linear_skinny.h"
+#include "q8_linear_sliced_k.h"
 #include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
@@ -305,8 +307,11 @@ constexpr uint32_t kFirstModule = conv_real_finish::kFirstModule + conv_real_fin
 namespace conv_real_tile {
 constexpr uint32_t kFirstModule = conv_real_plain::kFirstModule + conv_real_plain::kVariants;
 }
-namespace conv_tile {
+namespace conv_sliced_k {
 constexpr uint32_t kFirstModule = conv_real_tile::kFirstModule + conv_real_tile::kVariants;
+}
+namespace conv_tile {
+constexpr uint32_t kFirstModule = conv_sliced_k::kFirstModule + conv_sliced_k::kVariants;
 }
 namespace copy_words {
 constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants;
@@ -443,8 +448,11 @@ constexpr uint32_t kFirstModule = q8_linear_plain::kFirstModule + q8_linear_plai
 namespace q8_linear_skinny {
 constexpr uint32_t kFirstModule = q8_linear_quantize::kFirstModule + q8_linear_quantize::kVariants;
 }
-namespace q8_linear_tile {
+namespace q8_linear_sliced_k {
 constexpr uint32_t kFirstModule = q8_linear_skinny::kFirstModule + q8_linear_skinny::kVariants;
+}
+namespace q8_linear_tile {
+constexpr uint32_t kFirstModule = q8_linear_sliced_k::kFirstModule + q8_linear_sliced_k::kVariants;
 }
 namespace q8ta_binary {
 constexpr uint32_t kFirstModule = q8_linear_tile::kFirstModule + q8_linear_tile::kVariants;

@@ -153,7 +153,7 @@ int first_failing(const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size",
+  {"subgroups.workgroup == subgroups.m * subgroups.n * 1 * device.subgroup_size",
       table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
@@ -161,7 +161,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"tile_bytes <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
+  {"not device.is_cpu or blocks.m == 1 and step == 64 * 1 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
@@ -175,15 +175,17 @@ int first_failing_device(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
   const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
-          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
+          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * 1
+          * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       tile_bytes <= Integer(device.shared_memory_bytes),
       !device.is_cpu
-          || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
+          || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == Integer(64) * Integer(1)
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
   });
 }
@@ -204,7 +206,7 @@ uint64_t rarely_best_when(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
-      * Integer(specialization.step);
+      * Integer(specialization.step) / 1;
   return table::bits_of({
       (Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4
           && (Integer(specialization.blocks_n) == 4 || multiplied > 512))
@@ -362,10 +364,12 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "int8_tiles.begin_us", "int8_tiles.step_us", "int8_tiles.round_us", "int8_tiles.product_ops", "int8_tiles.miss_share",
   "int8_tiles.epilogue_ops", "int8_tiles.exposed_factor", "int8_tiles.register_pressure", "int8_tiles.first_miss_share",
-  "int8_tiles.result_ops", "q8_linear_coopmat.byte_load_factor", "q8_linear_coopmat.block_load_factor",
-  "q8_linear_coopmat.real_store_factor",
+  "int8_tiles.join_us", "int8_tiles.result_ops", "q8_linear_coopmat.byte_load_factor",
+  "q8_linear_coopmat.block_load_factor", "q8_linear_coopmat.real_store_factor",
 };
-constexpr double kFitValues[] = {0.508, 0.268, 0.317, 0.334, 0.33, 18.9, 1.46, 1.19, 0.134, 14.7, 0.565, 0.0211, 6.01};
+constexpr double kFitValues[] = {
+  0.346, 0.263, 0.47, 0.323, 0.351, 17.1, 2.05, 1.2, 0.0548, 0.183, 9.42, 0.565, 0.0211, 6.01,
+};
 
 struct Fit {
   double begin_us;  // us: before the first tile
@@ -377,6 +381,7 @@ struct Fit {
   double exposed_factor;  // factor: more time of the first fetch and the epilogue if four subgroups are alone on a unit
   double register_pressure;  // factor: times as long as a byte of k takes in steps of 256, which fill the registers
   double first_miss_share;  // factor: share of the bytes fetched in the first step that come from memory
+  double join_us;  // us: to add the sums of another k group
   double result_ops;  // operations: for each element that all tiles store
   double byte_load_factor;  // factor: more time of a step for each vector that an invocation puts together of bytes
   double block_load_factor;  // factor: the same of blocks of 4 x 4 bytes
@@ -385,7 +390,7 @@ struct Fit {
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
-      values[10], values[11], values[12]};
+      values[10], values[11], values[12], values[13]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -401,27 +406,29 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.product.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.product.n), columns);
   const Integer tiles = row_tiles * column_tiles;
-  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
-      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
-  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
-  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + rows * columns + tile_bytes / 4;
-  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
-  const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
   const Integer passes = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
-  const Integer rounds = ceil_div(passes, fitting);
-  const Real exposure = Real(4.0)
-      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n));
   const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
   const Real fetches = rows * Integer(specialization.step) / (Real(16.0) * Integer(specialization.subgroups_workgroup));
   const Real load_factor = 1
       + fetches
       * choose(parameters.input_layout == Layout::packed_4h4w, Real(fit.block_load_factor),
       choose(parameters.is_aligned, 0, Real(fit.byte_load_factor)));
+  const Real epilogue_factor = choose(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16,
+      Real(fit.real_store_factor), 1);
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)
+      * max(1, (Integer(1) - Integer(1)) * Integer(specialization.blocks_m) * Integer(specialization.blocks_n) / 2);
+  const Integer tile_bytes = max((rows + columns) * (Integer(specialization.step) + 16), strips);
+  const Integer registers = 64 * Integer(specialization.subgroups_workgroup) + 1 * rows * columns + tile_bytes / 4;
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 65536 / registers));
+  const Integer rounds = ceil_div(passes, fitting);
+  const Real exposure = Real(4.0)
+      / (min(passes, fitting) * Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * 1);
+  const Real pressure = choose(Integer(specialization.step) >= Integer(256) * Integer(1), Real(fit.register_pressure),
+      1);
   const Real step_product_us = pressure * Integer(specialization.step) * load_factor
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
       / Real(device.int8_matrix_ops_per_us) + Real(fit.miss_share) * (rows + columns) / Real(device.bytes_per_us));
-  const Real epilogue_factor = choose(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16,
-      Real(fit.real_store_factor), 1);
   const Real epilogue_us = pressure * epilogue_factor * Real(fit.epilogue_ops) * rows * columns
       / Real(device.f32_ops_per_us);
   const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_miss_share) * (rows + columns)
@@ -429,7 +436,8 @@ Real cost(const SelectionScope& scope) {
   const Real tile_us = steps * step_product_us
       + (first_fetch_us + epilogue_us) * (1 + Real(fit.exposed_factor) * exposure);
   const Integer results = Integer(problem.product.m) * Integer(problem.product.n) * Integer(problem.slices);
-  const Real tiles_us = Real(fit.begin_us) + rounds * (steps * Real(fit.step_us) * 1 + Real(fit.round_us))
+  const Real tiles_us = Real(fit.begin_us)
+      + rounds * (steps * Real(fit.step_us) * 1 + Real(fit.round_us) + (Integer(1) - Integer(1)) * Real(fit.join_us))
       + passes * Integer(device.compute_units) * tile_us
       + results
       * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
@@ -439,12 +447,9 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
-constexpr BindingInfo bindings_591d2940[] = {
+constexpr BindingInfo bindings_b9f8727a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_74da0a64[] = {{offsetof(PushConstants, m), offsetof(Problem, product.m), 80}};
@@ -452,16 +457,16 @@ constexpr SpecializationSlot slots_894df786[] = {
   {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11}, {12, 12},
   {13, 13}, {14, 14}, {15, 15},
 };
-constexpr InterfaceInfo binds_75d4d0e2 = {
-    .bindings = bindings_591d2940,
+constexpr InterfaceInfo binds_488380d5 = {
+    .bindings = bindings_b9f8727a,
     .push_constants = push_constants_74da0a64,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_894df786,
 };
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
 constexpr uint32_t workgroup_89e9f61d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -474,72 +479,15 @@ constexpr uint32_t workgroup_89e9f61d[][3] = {
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_8960cb10[] = {
-  4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496, 6528, 11136, 20352, 7168, 12288, 22528,
-  13056, 22272, 40704, 8448, 14592, 26880, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
-  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208,
-  26496, 11008, 19200, 35584, 13184, 23424, 43904, 3584, 6144, 11264, 4224, 7296, 13440, 7168, 12288, 22528, 5504, 9600,
-  17792, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
-};
-constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
-constexpr uint32_t shared_bytes_e27061f9[] = {
-  11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 13056, 22272, 40704, 14336, 24576,
-  45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128,
-  28416, 52992, 22016, 24576, 45056, 22016, 29184, 53760, 28672, 49152, 90112, 22016, 38400, 71168, 21248, 21248, 35584,
-  21248, 28416, 52992, 22016, 38400, 71168, 26368, 46848, 87808, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576,
-  45056, 11008, 19200, 35584, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992,
-};
-constexpr BindingInfo bindings_b9f8727a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_488380d5 = {
-    .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_74da0a64,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_894df786,
-};
-constexpr uint32_t shared_bytes_174893f9[] = {
-  3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112, 5760, 10368, 19584, 6400, 11520, 21760,
-  11520, 20736, 39168, 7680, 13824, 26112, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
-  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824,
-  26112, 10240, 18432, 34816, 12800, 23040, 43520, 3200, 5760, 10880, 3840, 6912, 13056, 6400, 11520, 21760, 5120, 9216,
-  17408, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
+constexpr uint32_t shared_bytes_9811600f[] = {
+  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 10880, 19584, 36992, 11520, 20736,
+  39168, 21760, 39168, 73984, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240,
+  18432, 34816, 11520, 20736, 39168, 12800, 23040, 43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112,
+  10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 5760, 10368, 19584, 6400, 11520, 21760, 11520, 20736,
+  39168, 7680, 13824, 26112, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816,
 };
 constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
-constexpr CooperativeMatrixShape matrices_54df1ece[] = {
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
-constexpr uint32_t shared_bytes_9fa0bdc1[] = {
-  6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824,
-  26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800,
-  23040, 43520, 12288, 13824, 26112, 12288, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 12288, 13824, 26112,
-  12800, 23040, 43520, 15360, 27648, 52224, 23040, 41472, 78336, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824,
-  26112, 7680, 13824, 26112, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520,
-};
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
-constexpr uint32_t shared_bytes_365e1d5b[] = {
-  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 12416, 21120, 38528, 13056, 22272,
-  40704, 24832, 42240, 77056, 14336, 24576, 45056, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008,
-  19200, 35584, 13056, 22272, 40704, 14336, 24576, 45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880,
-  11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 6528, 11136, 20352, 7168, 12288, 22528, 13056, 22272,
-  40704, 8448, 14592, 26880, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584,
-};
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -556,16 +504,58 @@ constexpr InterfaceInfo binds_46edd5ae = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_894df786,
 };
-constexpr uint32_t shared_bytes_330259ea[] = {
-  6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 7168, 12288, 22528, 8448, 14592,
-  26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184,
-  23424, 43904, 13056, 14592, 26880, 13056, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 12672, 14208, 26496,
-  13184, 23424, 43904, 16128, 28416, 52992, 23424, 41856, 78720, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592,
-  26880, 8064, 14208, 26496, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904,
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
+constexpr uint32_t shared_bytes_e27061f9[] = {
+  11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 13056, 22272, 40704, 14336, 24576,
+  45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128,
+  28416, 52992, 22016, 24576, 45056, 22016, 29184, 53760, 28672, 49152, 90112, 22016, 38400, 71168, 21248, 21248, 35584,
+  21248, 28416, 52992, 22016, 38400, 71168, 26368, 46848, 87808, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576,
+  45056, 11008, 19200, 35584, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992,
 };
 constexpr FeatureMask needs_bf8daa62 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
     | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
     | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
+constexpr uint32_t shared_bytes_174893f9[] = {
+  3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112, 5760, 10368, 19584, 6400, 11520, 21760,
+  11520, 20736, 39168, 7680, 13824, 26112, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
+  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824,
+  26112, 10240, 18432, 34816, 12800, 23040, 43520, 3200, 5760, 10880, 3840, 6912, 13056, 6400, 11520, 21760, 5120, 9216,
+  17408, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
+};
+constexpr BindingInfo bindings_591d2940[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_75d4d0e2 = {
+    .bindings = bindings_591d2940,
+    .push_constants = push_constants_74da0a64,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_894df786,
+};
+constexpr uint32_t shared_bytes_8960cb10[] = {
+  4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496, 6528, 11136, 20352, 7168, 12288, 22528,
+  13056, 22272, 40704, 8448, 14592, 26880, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
+  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208,
+  26496, 11008, 19200, 35584, 13184, 23424, 43904, 3584, 6144, 11264, 4224, 7296, 13440, 7168, 12288, 22528, 5504, 9600,
+  17792, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
+};
+constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
 constexpr uint32_t shared_bytes_596b966f[] = {
   10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 11520, 20736, 39168, 12800, 23040,
   43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360,
@@ -573,56 +563,74 @@ constexpr uint32_t shared_bytes_596b966f[] = {
   20480, 27648, 52224, 20480, 36864, 69632, 25600, 46080, 87040, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040,
   43520, 10240, 18432, 34816, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224,
 };
-constexpr uint32_t shared_bytes_9811600f[] = {
-  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 10880, 19584, 36992, 11520, 20736,
-  39168, 21760, 39168, 73984, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240,
-  18432, 34816, 11520, 20736, 39168, 12800, 23040, 43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112,
-  10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 5760, 10368, 19584, 6400, 11520, 21760, 11520, 20736,
-  39168, 7680, 13824, 26112, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816,
+constexpr uint32_t shared_bytes_365e1d5b[] = {
+  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 12416, 21120, 38528, 13056, 22272,
+  40704, 24832, 42240, 77056, 14336, 24576, 45056, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008,
+  19200, 35584, 13056, 22272, 40704, 14336, 24576, 45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880,
+  11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 6528, 11136, 20352, 7168, 12288, 22528, 13056, 22272,
+  40704, 8448, 14592, 26880, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584,
+};
+constexpr CooperativeMatrixShape matrices_54df1ece[] = {
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
+constexpr uint32_t shared_bytes_9fa0bdc1[] = {
+  6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824,
+  26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800,
+  23040, 43520, 12288, 13824, 26112, 12288, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 12288, 13824, 26112,
+  12800, 23040, 43520, 15360, 27648, 52224, 23040, 41472, 78336, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824,
+  26112, 7680, 13824, 26112, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520,
+};
+constexpr uint32_t shared_bytes_330259ea[] = {
+  6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 7168, 12288, 22528, 8448, 14592,
+  26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184,
+  23424, 43904, 13056, 14592, 26880, 13056, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 12672, 14208, 26496,
+  13184, 23424, 43904, 16128, 28416, 52992, 23424, 41856, 78720, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592,
+  26880, 8064, 14208, 26496, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904,
 };
 enum Interface : uint16_t {
-  uses_0eff82a6,
-  uses_2be9351e,
-  uses_3818d0e6,
-  uses_42651771,
-  uses_503f5548,
-  uses_523b9d2e,
-  uses_53052b4d,
-  uses_5e1e1beb,
-  uses_72387c9d,
-  uses_8217b5cd,
-  uses_8ed1b6aa,
-  uses_9b75cd2c,
-  uses_9ebc975f,
-  uses_9f810fcd,
-  uses_a2280a81,
-  uses_a39dedf5,
-  uses_c1f02f40,
-  uses_c39c635b,
-  uses_c8e75fab,
-  uses_f5f3bb18,
+  uses_0954c931,
+  uses_0d8dd2cc,
+  uses_18241b10,
+  uses_1e788b5d,
+  uses_2a2ce42a,
+  uses_32c19289,
+  uses_360fcdf7,
+  uses_48ef17dc,
+  uses_5422e4ef,
+  uses_5db8435e,
+  uses_659d4614,
+  uses_7338b9c7,
+  uses_80af18a7,
+  uses_86a12d55,
+  uses_a884c547,
+  uses_b0813662,
+  uses_cfec30e8,
+  uses_e87aaee6,
+  uses_ed0fac04,
+  uses_f0d87b39,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_0eff82a6
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_2be9351e
-  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_3818d0e6
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_42651771
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_503f5548
-  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_523b9d2e
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_53052b4d
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_5e1e1beb
-  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_72387c9d
-  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_8217b5cd
-  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_8ed1b6aa
-  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_9b75cd2c
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_9ebc975f
-  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_9f810fcd
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_a2280a81
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_a39dedf5
-  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_c1f02f40
-  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_c39c635b
-  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_c8e75fab
-  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_f5f3bb18
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_0954c931
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_0d8dd2cc
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_18241b10
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_1e788b5d
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_2a2ce42a
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_32c19289
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_360fcdf7
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_48ef17dc
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_5422e4ef
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_5db8435e
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_659d4614
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_7338b9c7
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_80af18a7
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_86a12d55
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_a884c547
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_b0813662
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_cfec30e8
+  {&binds_488380d5, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_e87aaee6
+  {&binds_75d4d0e2, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_ed0fac04
+  {&binds_46edd5ae, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_f0d87b39
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -631,171 +639,171 @@ constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true},
-        uses_5e1e1beb},
+        uses_a884c547},
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true},
-        uses_503f5548},
+        uses_48ef17dc},
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_9b75cd2c},
+        {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_cfec30e8},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true},
-        uses_5e1e1beb},
+        uses_a884c547},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false},
-        uses_5e1e1beb},
+        uses_a884c547},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true},
-        uses_503f5548},
+        uses_48ef17dc},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false},
-        uses_503f5548},
+        uses_48ef17dc},
     {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true},
-        uses_9b75cd2c},
+        uses_cfec30e8},
     {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false},
-        uses_9b75cd2c},
+        uses_cfec30e8},
     {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true},
-        uses_5e1e1beb},
+        uses_a884c547},
     {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false},
-        uses_5e1e1beb},
+        uses_a884c547},
     {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true},
-        uses_503f5548},
+        uses_48ef17dc},
     {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false},
-        uses_503f5548},
+        uses_48ef17dc},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true},
-        uses_8217b5cd},
+        uses_360fcdf7},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false},
-        uses_8217b5cd},
+        uses_360fcdf7},
     {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true},
-        uses_9b75cd2c},
+        uses_cfec30e8},
     {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false},
-        uses_9b75cd2c},
+        uses_cfec30e8},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true},
-        uses_2be9351e},
+        uses_32c19289},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true},
-        uses_42651771},
+        uses_5422e4ef},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_9f810fcd},
+        {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_0d8dd2cc},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true},
-        uses_2be9351e},
+        uses_32c19289},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false},
-        uses_2be9351e},
+        uses_32c19289},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true},
-        uses_42651771},
+        uses_5422e4ef},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false},
-        uses_42651771},
+        uses_5422e4ef},
     {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true},
-        uses_9f810fcd},
+        uses_0d8dd2cc},
     {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false},
-        uses_9f810fcd},
+        uses_0d8dd2cc},
     {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true},
-        uses_2be9351e},
+        uses_32c19289},
     {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false},
-        uses_2be9351e},
+        uses_32c19289},
     {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true},
-        uses_42651771},
+        uses_5422e4ef},
     {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false},
-        uses_42651771},
+        uses_5422e4ef},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true},
-        uses_f5f3bb18},
+        uses_e87aaee6},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false},
-        uses_f5f3bb18},
+        uses_e87aaee6},
     {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true},
-        uses_9f810fcd},
+        uses_0d8dd2cc},
     {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false},
-        uses_9f810fcd},
+        uses_0d8dd2cc},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true},
-        uses_a39dedf5},
+        uses_b0813662},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true},
-        uses_9ebc975f},
+        uses_86a12d55},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_72387c9d},
+        {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_f0d87b39},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true},
-        uses_a39dedf5},
+        uses_b0813662},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false},
-        uses_a39dedf5},
+        uses_b0813662},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true},
-        uses_9ebc975f},
+        uses_86a12d55},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false},
-        uses_9ebc975f},
+        uses_86a12d55},
     {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true},
-        uses_72387c9d},
+        uses_f0d87b39},
     {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false},
-        uses_72387c9d},
+        uses_f0d87b39},
     {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true},
-        uses_a39dedf5},
+        uses_b0813662},
     {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false},
-        uses_a39dedf5},
+        uses_b0813662},
     {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true},
-        uses_9ebc975f},
+        uses_86a12d55},
     {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false},
-        uses_9ebc975f},
+        uses_86a12d55},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true},
-        uses_523b9d2e},
+        uses_80af18a7},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false},
-        uses_523b9d2e},
+        uses_80af18a7},
     {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true},
-        uses_72387c9d},
+        uses_f0d87b39},
     {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false},
-        uses_72387c9d},
+        uses_f0d87b39},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true},
-        uses_53052b4d},
+        uses_5db8435e},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true},
-        uses_a2280a81},
+        uses_659d4614},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_c8e75fab},
+        {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_7338b9c7},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true},
-        uses_53052b4d},
+        uses_5db8435e},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false},
-        uses_53052b4d},
+        uses_5db8435e},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true},
-        uses_a2280a81},
+        uses_659d4614},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false},
-        uses_a2280a81},
+        uses_659d4614},
     {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true},
-        uses_c8e75fab},
+        uses_7338b9c7},
     {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false},
-        uses_c8e75fab},
+        uses_7338b9c7},
     {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true},
-        uses_53052b4d},
+        uses_5db8435e},
     {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false},
-        uses_53052b4d},
+        uses_5db8435e},
     {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true},
-        uses_a2280a81},
+        uses_659d4614},
     {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false},
-        uses_a2280a81},
+        uses_659d4614},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true},
-        uses_8ed1b6aa},
+        uses_0954c931},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false},
-        uses_8ed1b6aa},
+        uses_0954c931},
     {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true},
-        uses_c8e75fab},
+        uses_7338b9c7},
     {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false},
-        uses_c8e75fab},
+        uses_7338b9c7},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true},
-        uses_0eff82a6},
+        uses_1e788b5d},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true},
-        uses_c39c635b},
+        uses_ed0fac04},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true},
-        uses_c1f02f40},
+        uses_2a2ce42a},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true},
-        uses_0eff82a6},
+        uses_1e788b5d},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false},
-        uses_0eff82a6},
+        uses_1e788b5d},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true},
-        uses_c39c635b},
+        uses_ed0fac04},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false},
-        uses_c39c635b},
+        uses_ed0fac04},
     {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true},
-        uses_c1f02f40},
+        uses_2a2ce42a},
     {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false},
-        uses_c1f02f40},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_0eff82a6},
+        uses_2a2ce42a},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_1e788b5d},
     {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false},
-        uses_0eff82a6},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_c39c635b},
+        uses_1e788b5d},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_ed0fac04},
     {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false},
-        uses_c39c635b},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_3818d0e6},
+        uses_ed0fac04},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_18241b10},
     {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false},
-        uses_3818d0e6},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_c1f02f40},
+        uses_18241b10},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_2a2ce42a},
     {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false},
-        uses_c1f02f40},
+        uses_2a2ce42a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

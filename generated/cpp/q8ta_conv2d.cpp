@@ -604,6 +604,36 @@ constexpr StepInfo pointwise_coopmat_steps[] = {
   {&q8_linear_coopmat::op, pointwise_coopmat_q8_linear_coopmat_operands, pointwise_coopmat_q8_linear_coopmat_problem},
 };
 
+constexpr ConditionInfo pointwise_sliced_k_conditions[] = {
+  {"is_pointwise != 0", table::kNamesOf<Name::is_pointwise>},
+};
+
+int pointwise_sliced_k_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.is_pointwise) != 0,
+  });
+}
+
+constexpr OperandSource q8_linear_sliced_k_operands[] = {
+  table::ours(Operand::input, Layout::packed_4w), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output, Layout::packed_4w),
+  table::ours(Operand::table), table::ours(Operand::residual, Layout::packed_4w),
+};
+void q8_linear_sliced_k_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_sliced_k::Problem*>(step_problem);
+  to.product.m = problem.conv_sizes.m;
+  to.product.n = problem.conv_sizes.n;
+  to.product.k = problem.conv_sizes.k;
+  to.int8_epilogue = problem.int8_epilogue;
+  table::set(to.int8_kernel.matrix_rows, Integer(problem.conv_sizes.m));
+}
+
+constexpr StepInfo pointwise_sliced_k_steps[] = {
+  {&q8_linear_sliced_k::op, q8_linear_sliced_k_operands, q8_linear_sliced_k_problem},
+};
+
 constexpr ConditionInfo pointwise_tile_conditions[] = {
   {"is_pointwise != 0", table::kNamesOf<Name::is_pointwise>},
 };
@@ -635,6 +665,32 @@ void pointwise_tile_q8_linear_tile_problem(const SelectionScope& scope, void* st
 
 constexpr StepInfo pointwise_tile_steps[] = {
   {&q8_linear_tile::op, pointwise_tile_q8_linear_tile_operands, pointwise_tile_q8_linear_tile_problem},
+};
+
+constexpr OperandSource conv_sliced_k_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
+};
+void conv_sliced_k_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_sliced_k::Problem*>(step_problem);
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue = problem.int8_epilogue;
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
+}
+
+bool conv_sliced_k_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_sliced_k::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_sliced_k::Direction::forward;
+}
+
+constexpr StepInfo sliced_k_steps[] = {
+  {&conv_sliced_k::op, conv_sliced_k_operands, conv_sliced_k_problem, conv_sliced_k_takes},
 };
 
 constexpr OperandSource conv_tile_operands[] = {
@@ -763,10 +819,17 @@ constexpr RecipeInfo kRecipes[] = {
       .conditions = pointwise_coopmat_conditions,
       .first_failing = pointwise_coopmat_first_failing,
       .steps = pointwise_coopmat_steps},
+  {.id = "q8ta_conv2d.pointwise_sliced_k",
+      .conditions = pointwise_sliced_k_conditions,
+      .first_failing = pointwise_sliced_k_first_failing,
+      .steps = pointwise_sliced_k_steps},
   {.id = "q8ta_conv2d.pointwise_tile",
       .conditions = pointwise_tile_conditions,
       .first_failing = pointwise_tile_first_failing,
       .steps = pointwise_tile_steps},
+  {.id = "q8ta_conv2d.sliced_k",
+      .first_failing = table::all_hold,
+      .steps = sliced_k_steps},
   {.id = "q8ta_conv2d.tile",
       .first_failing = table::all_hold,
       .steps = tile_steps},

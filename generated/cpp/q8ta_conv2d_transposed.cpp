@@ -241,6 +241,32 @@ constexpr StepInfo plain_steps[] = {
   {&conv_plain::op, conv_plain_operands, conv_plain_problem},
 };
 
+constexpr OperandSource conv_sliced_k_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
+};
+void conv_sliced_k_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_sliced_k::Problem*>(step_problem);
+  to.conv_sizes = problem.conv_sizes;
+  to.int8_epilogue = problem.int8_epilogue;
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
+}
+
+bool conv_sliced_k_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_sliced_k::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_sliced_k::Direction::transposed;
+}
+
+constexpr StepInfo sliced_k_steps[] = {
+  {&conv_sliced_k::op, conv_sliced_k_operands, conv_sliced_k_problem, conv_sliced_k_takes},
+};
+
 constexpr OperandSource conv_tile_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
@@ -356,6 +382,9 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "q8ta_conv2d_transposed.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "q8ta_conv2d_transposed.sliced_k",
+      .first_failing = table::all_hold,
+      .steps = sliced_k_steps},
   {.id = "q8ta_conv2d_transposed.tile",
       .first_failing = table::all_hold,
       .steps = tile_steps},

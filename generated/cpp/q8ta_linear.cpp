@@ -208,6 +208,23 @@ constexpr StepInfo skinny_steps[] = {
   {&q8_linear_skinny::op, q8_linear_skinny_operands, q8_linear_skinny_problem},
 };
 
+constexpr OperandSource q8_linear_sliced_k_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
+};
+void q8_linear_sliced_k_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_sliced_k::Problem*>(step_problem);
+  to.product = problem.product;
+  to.int8_epilogue = problem.int8_epilogue;
+  to.int8_kernel.matrix_rows = problem.matrix_rows;
+}
+
+constexpr StepInfo sliced_k_steps[] = {
+  {&q8_linear_sliced_k::op, q8_linear_sliced_k_operands, q8_linear_sliced_k_problem},
+};
+
 constexpr OperandSource q8_linear_tile_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
@@ -306,6 +323,9 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "q8ta_linear.skinny",
       .first_failing = table::all_hold,
       .steps = skinny_steps},
+  {.id = "q8ta_linear.sliced_k",
+      .first_failing = table::all_hold,
+      .steps = sliced_k_steps},
   {.id = "q8ta_linear.tile",
       .first_failing = table::all_hold,
       .steps = tile_steps},

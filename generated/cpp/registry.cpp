@@ -52,6 +52,7 @@
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
 #include "conv_real_tile.h"
+#include "conv_sliced_k.h"
 #include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
@@ -98,6 +99,7 @@
 #include "q8_linear_plain.h"
 #include "q8_linear_quantize.h"
 #include "q8_linear_skinny.h"
+#include "q8_linear_sliced_k.h"
 #include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
@@ -209,6 +211,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &conv_real_finish::op,
   &conv_real_plain::op,
   &conv_real_tile::op,
+  &conv_sliced_k::op,
   &conv_tile::op,
   &copy_words::op,
   &dequantize_affine::op,
@@ -255,6 +258,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8_linear_plain::op,
   &q8_linear_quantize::op,
   &q8_linear_skinny::op,
+  &q8_linear_sliced_k::op,
   &q8_linear_tile::op,
   &q8ta_binary::op,
   &q8ta_clone::op,

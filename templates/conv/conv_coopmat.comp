@@ -125,28 +125,5 @@ $if output_layout == packed_4c and direction == forward
 $include "lib/int8_matrix_product.glsl" row_vectors
 $end
 $end
-$include "lib/int8_matrix_product.glsl"
-
-void main() {
-  const uvec3 place = tile_of_workgroup();
-  const uvec2 corner = place.xy * uvec2(kRows, kColumns);
-$if output_dtype == i32
-  const uint product = place.z / problem.slices, slice = place.z % problem.slices;
-$else
-  const uint product = place.z;
-$end
-  begin_part(product);
-  if (corner.x >= part.rows) return;  // of a short band, or of a phase that is smaller than the largest
-  const uvec2 tile = corner + uvec2(0u, part.group * problem.n);
-$if output_dtype == i32
-  const uint begin = slice * (problem.slice_k / 16u);
-  const uint end = min(begin + problem.slice_k / 16u, units_of_a_row());
-  const uint first_row = first_row_of_sums(slice);
-$else
-  const uint begin = 0u;
-  const uint end = units_of_a_row();
-  const uint first_row = 0u;
-$end
-  begin_rows(tile.x, begin);
-  make_tile(tile, begin, end, first_row);
-}
+$include "lib/int8_matrix_product.glsl" make_tile
+$include "lib/conv_part.glsl" tile_main

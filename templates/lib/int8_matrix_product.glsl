@@ -15,7 +15,8 @@ $needs void put_input() { put_down_input(); }
 $gives const uint kSpan
 $gives void put_block(uint i, uint j, uint word)
 $gives ivec4 sums_at(uint word)
-$gives void make_tile(uvec2 tile, uint begin, uint end, uint row_offset)
+$gives void sum_tile(uvec2 tile, uint begin, uint end, uint row_offset)
+$gives void store_sums(uvec2 corner, uint row_offset)
 
 const uint kSpan = ${step};
 $include "lib/int8_matrix_product.glsl" matrices
@@ -63,7 +64,8 @@ $needs uvec4 residual_vector(uint row, uint column) { return uvec4(0u); }
 $needs void store_bytes(uint row, uint column, uint word)  // of four columns
 $needs void store_vector(uint row, uint column, uvec4 vector) {}
 
-const uint kStripInvocations = kInvocations / kSubgroups;
+$needs const uint kStoring = kInvocations  // invocations that store outputs
+const uint kStripInvocations = kStoring / kSubgroups;
 const uint kStripOutputs = ${matrix.m}u * kStripVectors;  // in words
 
 uint short_word(ivec4 taken, Columns columns) {
@@ -209,13 +211,13 @@ $end
 
 // ---- the loop over k ------------------------------------------------------------------------------------------------
 
-// Vectors begin to end of the rows and columns from `tile` on; rows of outputs are stored `row_offset` further on.
+// The sums of a tile. Afterwards, the shared memory is free.
 //
 // Outputs wait for the parameters of columns, and some for a residual. A residual is loaded in a branch of the last
 // round: after the loop the compiler moves its loads past the products (64 -> 256 channels of 128 images: 166 us, and
 // 176 there, on an H200). Without one the last products come after the loop, and columns are loaded with them, into
 // registers that held the next step (256 -> 256, 3x3: 72 -> 66 us).
-void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
+void sum_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
   const uvec2 corner = subgroup_corner();
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
     [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
@@ -249,7 +251,18 @@ void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
     put_columns();
   }
   barrier();  // the last matrices have been read
-  store_sums(tile + corner, row_offset);
+}
+
+$part make_tile
+// Computes and stores the outputs of a tile.
+$include "lib/int8_matrix_product.glsl"
+$include "lib/matrix_tile.glsl"
+$gives void make_tile(uvec2 tile, uint begin, uint end, uint row_offset)
+
+// Vectors begin to end of the rows and columns from `tile` on; rows of outputs are stored `row_offset` further on.
+void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
+  sum_tile(tile, begin, end, row_offset);
+  store_sums(tile + subgroup_corner(), row_offset);
 }
 
 $part matrices
@@ -257,6 +270,8 @@ $part matrices
 // through k in spans.
 $include "lib/matrix_tile.glsl"
 $needs const uint kSpan  // elements of k
+$needs const uint kMultiplied = kSpan            // of these, that this subgroup multiplies
+$needs uint first_multiplied() { return 0u; }    // from this one on
 $gives sums
 $gives void multiply(uvec2 corner, uint span)
 
@@ -282,14 +297,14 @@ void multiply_at(uvec2 corner, uint word) {
 // 4096 x 4096 by 4 x 2 matrices a subgroup: 294 -> 271 us on an H200); short ones waste registers.
 void multiply(uvec2 corner, uint span) {
   const uint kDepth = ${matrix.k / min(16, matrix.k)}u;  // of a matrix, in words
-  const uint first = span * (kSpan / 16u * kWords);
+  const uint first = span * (kSpan / 16u * kWords) + first_multiplied() / 16u * kWords;
 $if matrix.k >= 32
-  if (${blocks.m} * ${blocks.n} <= (kSpan < 128u ? 4u : 8u)) {
-    [[unroll]] for (uint k = 0u; k < kSpan / ${matrix.k}u; ++k) multiply_at(corner, first + k * kDepth);
+  if (${blocks.m} * ${blocks.n} <= (kMultiplied < 128u ? 4u : 8u)) {
+    [[unroll]] for (uint k = 0u; k < kMultiplied / ${matrix.k}u; ++k) multiply_at(corner, first + k * kDepth);
     return;
   }
 $end
-  [[dont_unroll]] for (uint k = 0u; k < kSpan / ${matrix.k}u; ++k) multiply_at(corner, first + k * kDepth);
+  [[dont_unroll]] for (uint k = 0u; k < kMultiplied / ${matrix.k}u; ++k) multiply_at(corner, first + k * kDepth);
 }
 
 $part row_vectors

@@ -18,6 +18,7 @@ $gives const uint kPairs
 $gives uvec2 strip_corner(uvec2 corner, uvec2 strip)
 $gives uint first_strip_word()
 $gives void put_strip(uvec2 strip, uint gap)
+$gives void subgroup_meets()
 
 const uint kPairs = ${blocks.n} / 2u;
 

@@ -53,7 +53,8 @@ const uint kTileWords = (kRows + kColumns) * kPitch;
 const uint kStripVectors = 2u * ${matrix.n / 4}u;
 const uint kStripPitch = (kStripVectors + 2u) * kWords;  // rows begin in different banks
 const uint kStripWords = ${matrix.m}u * kStripPitch;
-const uint kStripsWords = kSubgroups * kStripWords;
+$needs const uint kStrips = kSubgroups  // that the shared memory has room for
+const uint kStripsWords = kStrips * kStripWords;
 
 // The index of four sums in a strip.
 uint strip_word(uint row, uint vector) { return row * kStripPitch + vector * kWords; }
@@ -104,9 +105,10 @@ void put_down_input() {
 }
 
 // The first row and column of this subgroup's part of the tile.
+$needs uint subgroup_of_tile() { return gl_SubgroupID; }  // below kSubgroups
 uvec2 subgroup_corner() {
-  return uvec2(gl_SubgroupID / ${subgroups.n} * ${blocks.m} * ${matrix.m}u,
-               gl_SubgroupID % ${subgroups.n} * ${blocks.n} * ${matrix.n}u);
+  return uvec2(subgroup_of_tile() / ${subgroups.n} * ${blocks.m} * ${matrix.m}u,
+               subgroup_of_tile() % ${subgroups.n} * ${blocks.n} * ${matrix.n}u);
 }
 
 // The row and column of this workgroup's tile of kRows rows, and the index of its product if several share a grid. The
