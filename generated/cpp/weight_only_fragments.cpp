@@ -241,25 +241,25 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "weight_only_fragments.begin_us", "weight_only_fragments.read_factor", "weight_only_fragments.unpack_ops",
-  "weight_only_fragments.row_ops", "weight_only_fragments.block_us", "weight_only_fragments.late_blocks",
-  "weight_only_fragments.branch_wait", "weight_only_fragments.staged_ops", "weight_only_fragments.stage_us",
-  "weight_only_fragments.four_ops", "weight_only_fragments.round_us", "weight_only_fragments.subgroup_ops",
+  "weight_only_fragments.round_us", "weight_only_fragments.stage_us", "weight_only_fragments.block_us",
+  "weight_only_fragments.branch_wait", "weight_only_fragments.four_us", "weight_only_fragments.second_wait",
+  "weight_only_fragments.join_us", "weight_only_fragments.read_factor", "weight_only_fragments.unpack_ops",
+  "weight_only_fragments.row_ops", "weight_only_fragments.four_ops", "weight_only_fragments.subgroup_ops",
 };
-constexpr double kFitValues[] = {1.61, 1.07, 8.86, 5.4, 0.173, 0.297, 1.73, 1.17, 0.0605, 6, 0.3, 9530};
+constexpr double kFitValues[] = {0.565, 0.0837, 0.375, 1.39, 1.12, 0.14, 0.0238, 0.941, 4.38, 2.6, 3.9, 10300};
 
 struct Fit {
-  double begin_us;  // us: before the first block and after the last
+  double round_us;  // us: of each round, before the first block and after the last
+  double stage_us;  // us: to stage a row, in each round
+  double block_us;  // us: that a subgroup waits for each of its blocks
+  double branch_wait;  // factor: times as long as a block waits, if a branch decides about its fetch
+  double four_us;  // us: that a subgroup waits for four blocks at once
+  double second_wait;  // factor: of these waits, more with a second matrix
+  double join_us;  // us: to add the sums of a subgroup to those of others, for each matrix
   double read_factor;  // factor: time to read the weight, relative to a copy of as many bytes
   double unpack_ops;  // operations: to make a half of a weight
-  double row_ops;  // operations: for a weight and eight rows of activations
-  double block_us;  // us: that a subgroup waits for each of its blocks
-  double late_blocks;  // blocks: that a subgroup waits for, if it fetches after the last block
-  double branch_wait;  // factor: times as long as a block waits, if a branch decides about its fetch
-  double staged_ops;  // operations: in place of row_ops, for a staged row
-  double stage_us;  // us: to stage a row
+  double row_ops;  // operations: for a weight of eight bits and eight rows of activations that are not staged
   double four_ops;  // operations: in place of unpack_ops and row_ops, four blocks at once
-  double round_us;  // us: that a wave of workgroups waits for four blocks, for each matrix of them
   double subgroup_ops;  // operations: to start and end a subgroup
 };
 Fit fit_of(const SelectionScope& scope) {
@@ -278,30 +278,46 @@ Real cost(const SelectionScope& scope) {
       * ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n));
   const Integer row_bytes = choose(Integer(problem.product.k) <= 4096, 8192,
       choose(Integer(problem.product.k) <= 8192, Integer(16384), Integer(32768)));
-  const Integer resident = max(1,
-      min(Integer(device.shared_memory_bytes) / (row_bytes + 1024),
-      1024 / Integer(specialization.team_workgroup) / Integer(specialization.blocks_m)));
-  const Integer waves = ceil_div(tiles, resident * Integer(device.compute_units));
-  const Integer subgroups = tiles * Integer(specialization.team_workgroup) / 32;
   const Real read_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
       / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
   const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
-  const Real unpack_us = ceil_div(Integer(problem.product.m), 8 * Integer(specialization.blocks_n))
-      * Integer(problem.product.n) * Integer(problem.product.k)
+  const Integer registers = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) == 1,
+      choose(Integer(problem.weight_bits) == 8, Integer(40), Integer(56)),
+      choose(Integer(specialization.row_at_once) == 4, 112,
+      choose(Integer(specialization.skip_last) == 1 && Integer(specialization.blocks_m) == 2, Integer(80),
+      Integer(64))));
+  const Integer held_tiles = max(1,
+      min(65536 / (registers * Integer(specialization.team_workgroup)),
+      Integer(device.shared_memory_bytes) / (choose(Integer(specialization.row_staged) == 1, row_bytes, 0) + 1024)));
+  const Integer rounds = ceil_div(tiles, held_tiles * Integer(device.compute_units));
+  const Real memory_us = read_us
+      * max(Real(0.0),
+      min(Real(1.0),
+      Real(2.0)
+      - Integer(device.cache_bytes)
+      / max(Real(1.0),
+      Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits) / Real(8.0))));
+  const Real unpack_us = ceil_div(tiles, Integer(device.compute_units)) * 16 * Integer(specialization.blocks_m)
+      * Integer(problem.product.k)
       * choose(Integer(specialization.row_at_once) == 4, Real(fit.four_ops),
       Real(fit.unpack_ops)
-      + choose(Integer(specialization.row_staged) == 1, Real(fit.staged_ops), Real(fit.row_ops))
-      * Integer(specialization.blocks_n) / Integer(specialization.blocks_m)) / Real(device.f32_ops_per_us);
-  const Real turns_us = choose(Integer(specialization.row_at_once) == 4,
-      waves * ceil_div(Integer(problem.product.k), 4 * block_k * Integer(specialization.team_workgroup) / 32)
-      * Real(fit.round_us) * Integer(specialization.blocks_m),
-      (ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32)
-      + choose(Integer(specialization.skip_last) == 1, 0, Real(fit.late_blocks))) * Real(fit.block_us)
+      + choose(Integer(specialization.row_staged) == 1, 0, Real(fit.row_ops) * 8 / Integer(problem.weight_bits))
+      * Integer(specialization.blocks_n) / Integer(specialization.blocks_m)) * Integer(device.compute_units)
+      / Real(device.f32_ops_per_us);
+  const Real begin_us = ceil_div(tiles, Integer(device.compute_units)) * Integer(specialization.team_workgroup)
+      / Real(32.0) * Real(fit.subgroup_ops) * Integer(device.compute_units) / Real(device.f32_ops_per_us);
+  const Real wait_us = choose(Integer(specialization.row_at_once) == 4,
+      ceil_div(Integer(problem.product.k), 4 * block_k * Integer(specialization.team_workgroup) / 32)
+      * Real(fit.four_us),
+      ceil_div(Integer(problem.product.k), block_k * Integer(specialization.team_workgroup) / 32) * Real(fit.block_us)
       * choose(Integer(specialization.skip_last) == 1, Real(fit.branch_wait), 1))
-      + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
-  return Real(device.launch_us) + Real(fit.begin_us)
-      + choose(Integer(specialization.row_staged) == 1, Real(fit.stage_us), 0)
-      + cpu_factor * (max(read_us, unpack_us) + turns_us);
+      * (1
+      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) == 1, 0, Real(fit.second_wait)));
+  const Real rounds_us = rounds
+      * (Real(fit.round_us) + choose(Integer(specialization.row_staged) == 1, Real(fit.stage_us), 0) + wait_us
+      + Integer(specialization.team_workgroup) / Real(32.0) * Integer(specialization.blocks_m)
+      * Integer(specialization.blocks_n) * Real(fit.join_us));
+  return Real(device.launch_us) + cpu_factor * (rounds_us + max(memory_us, unpack_us) + begin_us);
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

@@ -187,7 +187,7 @@ constexpr std::string_view kFitNames[] = {
   "weight_only_row.begin_us", "weight_only_row.read_factor", "weight_only_row.weight_ops", "weight_only_row.round_us",
   "weight_only_row.subgroup_ops",
 };
-constexpr double kFitValues[] = {1.6, 0.9, 6, 0.45, 25000};
+constexpr double kFitValues[] = {1.49, 1.05, 4.4, 0.464, 21000};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last
@@ -218,13 +218,20 @@ Real cost(const SelectionScope& scope) {
   const Real read_us = Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits)
       / Real(8.0) / Real(device.bytes_per_us) * Real(fit.read_factor);
   const Integer cpu_factor = choose(device.is_cpu, Integer(1000), Integer(1));
+  const Real memory_us = read_us
+      * max(Real(0.0),
+      min(Real(1.0),
+      Real(2.0)
+      - Integer(device.cache_bytes)
+      / max(Real(1.0),
+      Integer(problem.product.n) * Integer(problem.product.k) * Integer(problem.weight_bits) / Real(8.0))));
   const Real unpack_us = Integer(problem.product.n) * Integer(problem.product.k) * Real(fit.weight_ops)
       / Real(device.f32_ops_per_us);
   const Integer rounds = ceil_div(Integer(problem.product.k),
       4 * block_k * Integer(specialization.team_workgroup) / 32);
   const Real turns_us = waves * rounds * Real(fit.round_us) * Integer(specialization.blocks_m)
       + subgroups * Real(fit.subgroup_ops) / Real(device.f32_ops_per_us);
-  return Real(device.launch_us) + Real(fit.begin_us) + cpu_factor * (max(read_us, unpack_us) + turns_us);
+  return Real(device.launch_us) + Real(fit.begin_us) + cpu_factor * (max(memory_us, unpack_us) + turns_us);
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

@@ -151,21 +151,22 @@ TEST(ConvChoices, BesideRulesByHand) {
   direct -> tile: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
   im2col -> tile: mali-g78, mali-g715
 128 -> 128, 3x3 s2 at 56
-  im2col -> coopmat: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
+  im2col -> sliced_k: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
   im2col -> tile: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770
   im2col -> tile_split: amd-mi210
 512 -> 512, 3x3 s1 at 7
-  im2col -> coopmat_split: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
+  im2col -> coopmat_split: amd-rx-7900-xtx
   im2col -> im2col_tile: adreno-740, mali-g715, powervr-bxe-4-32
   im2col -> plain: mali-g78
+  im2col -> sliced_k: nvidia-rtx-4090, nvidia-h200
   im2col -> tile: adreno-660, apple-m1
   im2col -> tile_split: intel-arc-a770, amd-mi210
 64 -> 256, 1x1 s1 at 56
   pointwise -> pointwise_coopmat: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
   pointwise -> pointwise_tile: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
 1024 -> 2048, 1x1 s2 at 14
-  im2col -> coopmat: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
   im2col -> im2col_tile: adreno-740, mali-g78, mali-g715, powervr-bxe-4-32
+  im2col -> sliced_k: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
   im2col -> tile: adreno-660, apple-m1, intel-arc-a770
   im2col -> tile_split: amd-mi210
 128 -> 128, 3x3 s1 at 128, 128 groups
