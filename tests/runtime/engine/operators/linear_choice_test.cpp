@@ -39,7 +39,7 @@ struct ChoiceCase {
 
 TEST(LinearChoice, OfInt8) {
   constexpr ChoiceCase kChoices[] = {
-      {1, 4096, 4096, false},  {1, 14336, 4096, false},  {1, 4096, 14336, false},  {128, 4096, 4096, true},
+      {1, 4096, 4096, false},   {1, 14336, 4096, false},  {1, 4096, 14336, false},  {128, 4096, 4096, true},
       {512, 14336, 4096, true}, {512, 4096, 14336, true}, {4096, 4096, 4096, true},
   };
   for (const ChoiceCase& row : kChoices) {
