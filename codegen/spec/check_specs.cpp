@@ -283,7 +283,7 @@ void check_indirect(const Spec& spec, const Recipe& recipe, const StepsOfFamilie
   const auto report = [&](const SourceLocation& where, std::string message, std::string expected) {
     errors.push_back(make_error(where, std::move(message), std::move(expected)));
   };
-  std::map<const Step*, const Step*> counted_by;  // an indirect step, of its counter
+  std::map<const Step*, const Step*> counted;  // of each counter, the step whose workgroups it counts
   for (const auto& [step, family] : steps) {
     if (!step->indirect) continue;
     const auto& [name, where] = *step->indirect;
@@ -292,27 +292,29 @@ void check_indirect(const Spec& spec, const Recipe& recipe, const StepsOfFamilie
       report(where, fmt::format("'{}' is no scratch of u32", name), "scratch of dtype u32 with 3 elements: x, y and z");
       continue;
     }
-    const Spec* counter = nullptr;
-    const Step* counting = nullptr;
+    const Step* counter = nullptr;
+    const Spec* counters_family = nullptr;
     for (const auto& [other, others_family] : steps) {
       if (other == step) break;
-      if (writes(spec, recipe, *other, *others_family, name)) counter = others_family, counting = other;
+      if (!writes(spec, recipe, *other, *others_family, name)) continue;
+      counter = other;
+      counters_family = others_family;
     }
     if (!counter) {
       report(where, fmt::format("no step before '{}' writes '{}'", step->kernel.value, name),
              "a step that counts the workgroups");
       continue;
     }
-    const auto [first, is_first] = counted_by.emplace(counting, step);
+    const auto [first, is_first] = counted.emplace(counter, step);
     if (!is_first) {
       report(where,
-             fmt::format("'{}' counts the workgroups of '{}' too", counting->kernel.value, first->second->kernel.value),
+             fmt::format("'{}' counts the workgroups of '{}' too", counter->kernel.value, first->second->kernel.value),
              "a counter for each indirect step");
       continue;
     }
-    const ProblemField* most = find_named(counter->problem, kMostWorkgroups);
+    const ProblemField* most = find_named(counters_family->problem, kMostWorkgroups);
     if (!most || most->kind != FieldKind::u32 || most->count != 1)
-      report(where, fmt::format("'{}' counts workgroups, and has no '{}'", counter->name.value, kMostWorkgroups),
+      report(where, fmt::format("'{}' counts workgroups, and has no '{}'", counter->kernel.value, kMostWorkgroups),
              fmt::format("'{}: u32' in its problem, which gets the number of workgroups of '{}'", kMostWorkgroups,
                          step->kernel.value));
     for (size_t i = 1; i < family->grid.size(); ++i) {

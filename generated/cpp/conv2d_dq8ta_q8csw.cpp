@@ -414,6 +414,47 @@ constexpr StepInfo plain_steps[] = {
   {&conv_dynamic_finish::op, conv_dynamic_finish_operands, conv_dynamic_finish_problem},
 };
 
+constexpr OperandSource conv_sliced_k_operands[] = {
+  table::scratch(4, Layout::packed_4c), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::kNoSource, table::scratch(5), table::kNoSource, table::kNoSource,
+};
+void conv_sliced_k_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_sliced_k::Problem*>(step_problem);
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
+}
+
+bool conv_sliced_k_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_sliced_k::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_sliced_k::Direction::forward;
+}
+
+constexpr StepInfo sliced_k_steps[] = {
+  {&image_ranges::op, image_ranges_operands, image_ranges_problem},
+  {&quantize_images::op, quantize_images_operands, quantize_images_problem},
+  {&conv_sliced_k::op, conv_sliced_k_operands, conv_sliced_k_problem, conv_sliced_k_takes},
+  {&conv_dynamic_finish::op, conv_dynamic_finish_operands, conv_dynamic_finish_problem},
+};
+
 bool tile_conv_tile_takes(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const conv_tile::Parameters*>(kernel_parameters);
   return parameters.direction == conv_tile::Direction::forward;
@@ -537,6 +578,10 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = table::all_hold,
       .scratch = scratch,
       .steps = plain_steps},
+  {.id = "conv2d_dq8ta_q8csw.sliced_k",
+      .first_failing = table::all_hold,
+      .scratch = scratch,
+      .steps = sliced_k_steps},
   {.id = "conv2d_dq8ta_q8csw.tile",
       .first_failing = table::all_hold,
       .scratch = scratch,

@@ -320,6 +320,45 @@ constexpr StepInfo plain_steps[] = {
   {&conv_dynamic_finish::op, conv_dynamic_finish_operands, conv_dynamic_finish_problem},
 };
 
+constexpr OperandSource conv_sliced_k_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::kNoSource, table::scratch(0), table::kNoSource, table::kNoSource,
+};
+void conv_sliced_k_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_sliced_k::Problem*>(step_problem);
+  to.conv_sizes = problem.conv_sizes;
+  table::set(to.int8_epilogue.input_scale, Real(1.0));
+  table::set(to.int8_epilogue.input_zero_point, Integer(0));
+  to.int8_epilogue.activation = problem.activation;
+  table::set(to.int8_epilogue.has_bias, Integer(0));
+  table::set(to.int8_epilogue.rounded_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.rounded_zero_point, Integer(0));
+  table::set(to.int8_epilogue.has_table, Integer(0));
+  table::set(to.int8_epilogue.has_residual, Integer(0));
+  table::set(to.int8_epilogue.result_scale, Real(1.0));
+  table::set(to.int8_epilogue.result_zero_point, Integer(0));
+  table::set(to.int8_epilogue.residual_scale, Real(1.0));
+  table::set(to.int8_epilogue.residual_zero_point, Integer(0));
+  table::set(to.int8_epilogue.output_inverse_scale, Real(1.0));
+  table::set(to.int8_epilogue.output_zero_point, Integer(0));
+  table::set(to.conv_product.slices, Integer(1));
+  table::set(to.conv_product.slice_k, Integer(2147483632));
+  to.window = problem.window;
+  to.conv_walk = problem.conv_walk;
+  to.conv_lines = problem.conv_lines;
+}
+
+bool conv_sliced_k_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_sliced_k::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_sliced_k::Direction::forward;
+}
+
+constexpr StepInfo sliced_k_steps[] = {
+  {&conv_sliced_k::op, conv_sliced_k_operands, conv_sliced_k_problem, conv_sliced_k_takes},
+  {&conv_dynamic_finish::op, conv_dynamic_finish_operands, conv_dynamic_finish_problem},
+};
+
 bool tile_conv_tile_takes(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const conv_tile::Parameters*>(kernel_parameters);
   return parameters.direction == conv_tile::Direction::forward;
@@ -435,6 +474,10 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = table::all_hold,
       .scratch = scratch,
       .steps = plain_steps},
+  {.id = "dq8ta_conv2d.sliced_k",
+      .first_failing = table::all_hold,
+      .scratch = scratch,
+      .steps = sliced_k_steps},
   {.id = "dq8ta_conv2d.tile",
       .first_failing = table::all_hold,
       .scratch = scratch,

@@ -191,24 +191,29 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "matmul_gemv.sum_us", "matmul_gemv.shared_us", "matmul_gemv.row_ops", "matmul_gemv.half_ops",
-  "matmul_gemv.packed_half_ops", "matmul_gemv.real_ops", "matmul_gemv.row_reads", "matmul_gemv.narrow_reads",
+  "matmul_gemv.round_us", "matmul_gemv.row_us", "matmul_gemv.miss_us", "matmul_gemv.piece_ops", "matmul_gemv.row_ops",
+  "matmul_gemv.half_ops", "matmul_gemv.packed_half_ops", "matmul_gemv.sum_ops", "matmul_gemv.shared_ops",
+  "matmul_gemv.narrow_reads", "matmul_gemv.exposed",
 };
-constexpr double kFitValues[] = {0.092, 0.25, 11.4, 0.736, 247, 3.22, 3.84, 1.56};
+constexpr double kFitValues[] = {1.38, 0.231, 0.187, 137, 15.7, 12.8, 54.6, 58.5, 15.4, 0.339, 0.114};
 
 struct Fit {
-  double sum_us;  // us: to add the sums of a team, for each output of an invocation
-  double shared_us;  // us: more through shared memory than by subgroups
-  double row_ops;  // operations: for a product of each row
-  double half_ops;  // operations: to make a float of a native f16, shared by columns
+  double round_us;  // us: of each round, before the first load and after the last
+  double row_us;  // us: that a load waits, for each row of activations
+  double miss_us;  // us: that a load waits longer for memory than for the cache
+  double piece_ops;  // operations: for a load of 16 bytes, if loads of neighbours lie apart
+  double row_ops;  // operations: for each row of activations, with each load
+  double half_ops;  // operations: to make a float of a native f16
   double packed_half_ops;  // operations: the same without native f16
-  double real_ops;  // operations: the same of f32
-  double row_reads;  // factor: times as long as reading takes in pieces of a few columns
-  double narrow_reads;  // factor: times as long again in pieces of four columns
+  double sum_ops;  // operations: of an invocation, to add a sum of its team by subgroups
+  double shared_ops;  // operations: the same through shared memory, for each sum that an invocation has: they share its banks
+  double narrow_reads;  // factor: times longer from memory, for each further read of 64 bytes
+  double exposed;  // factor: of the shorter one of reading and work, which the longer does not hide
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
+      values[10]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -218,35 +223,49 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer row_groups = ceil_div(Integer(problem.bmm_sizes.m), Integer(specialization.rows));
-  const Real idle_times = max(Real(1.0),
-      Integer(specialization.group_team) * Real(128.0)
-      / max(1, Integer(problem.bmm_sizes.k) * Integer(problem.matmul_kernel.weight_bits)));
-  const Real weight_us = Integer(problem.bmm_sizes.n) * Integer(problem.bmm_sizes.k)
-      * Integer(problem.matmul_kernel.weight_bits) / Real(8.0) / Real(device.bytes_per_us);
-  const Real exposed_latency = Real(2048.0) * Integer(device.compute_units)
-      / max(1,
-      Integer(problem.bmm_sizes.n)
-      * min(Integer(specialization.group_team),
-      ceil_div(Integer(problem.bmm_sizes.k) * Integer(problem.matmul_kernel.weight_bits), 128)));
-  const Real read_times = choose(Integer(specialization.transposed) == 1, Real(1.0),
-      Real(fit.row_reads) * Real(16.0) / Integer(problem.matmul_kernel.weight_bits)
-      * choose(Integer(specialization.columns) == 4, Real(fit.narrow_reads), Real(1.0)));
-  const Real piece_latency = Real(2048.0) * Integer(device.compute_units)
-      / max(1,
-      ceil_div(Integer(problem.bmm_sizes.n), Integer(specialization.columns))
-      * min(Integer(specialization.group_team), Integer(problem.bmm_sizes.k)));
-  const Real products_us = max(weight_us
-      * max(row_groups * read_times, choose(Integer(specialization.transposed) == 1, exposed_latency, piece_latency)),
-      idle_times * row_groups * Integer(problem.bmm_sizes.n) * Integer(problem.bmm_sizes.k)
-      * (3
-      + Integer(specialization.rows)
-      * (Real(fit.row_ops)
-      + choose(parameters.halves == Halves::native, Real(fit.half_ops),
-      choose(parameters.input_dtype == DType::f16, Real(fit.packed_half_ops), Real(fit.real_ops)))
-      / Integer(specialization.columns))) / Real(device.f32_ops_per_us));
-  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
-      + Integer(specialization.rows) * Integer(specialization.columns) * Real(fit.sum_us)
-      + choose(parameters.halves == Halves::native, Integer(0), Real(0.01)) + products_us;
+  const Integer team_columns = Integer(specialization.group_workgroup) / Integer(specialization.group_team)
+      * Integer(specialization.columns);
+  const Integer registers = 24
+      + Integer(specialization.rows) * Integer(specialization.columns)
+      * choose(Integer(specialization.transposed) == 1, Integer(8), Integer(5)) / 4;
+  const Integer workgroups = row_groups * ceil_div(Integer(problem.bmm_sizes.n), team_columns);
+  const Integer rounds = ceil_div(workgroups,
+      max(1, 65536 / (registers * Integer(specialization.group_workgroup))) * Integer(device.compute_units));
+  const Integer loads = ceil_div(choose(Integer(specialization.transposed) == 1,
+      ceil_div(Integer(problem.bmm_sizes.k) * Integer(problem.matmul_kernel.weight_bits), 128),
+      Integer(problem.bmm_sizes.k)), Integer(specialization.group_team));
+  const Real matrix_bytes = Integer(problem.bmm_sizes.n) * Integer(problem.bmm_sizes.k)
+      * Integer(problem.matmul_kernel.weight_bits) / Real(8.0);
+  const Real missed = max(Real(0.0),
+      min(Real(1.0),
+      Real(2.0) - Integer(device.cache_bytes) / max(Real(1.0), Integer(problem.bmm_sizes.batches) * matrix_bytes)));
+  const Real reads = choose(Integer(specialization.transposed) == 1, Real(1.0),
+      max(Real(1.0), Real(512.0) / (team_columns * Integer(problem.matmul_kernel.weight_bits))));
+  const Real read_us = missed * Integer(problem.bmm_sizes.batches) * matrix_bytes
+      * (1 + Real(fit.narrow_reads) * (reads - 1)) / Real(device.bytes_per_us)
+      + (row_groups - missed * Integer(problem.bmm_sizes.batches)) * matrix_bytes * reads
+      / Real(device.cache_bytes_per_us);
+  const Real waits = choose(Integer(specialization.transposed) == 1,
+      1 + (Integer(specialization.rows) - 1) * Integer(specialization.columns) / Real(8.0),
+      Integer(specialization.rows));
+  const Real float_ops = 2 * Integer(specialization.rows) * Integer(specialization.columns)
+      + (Integer(specialization.rows) + Integer(specialization.columns))
+      * choose(parameters.input_dtype == DType::f32, 0,
+      choose(parameters.halves == Halves::native, Real(fit.half_ops), Real(fit.packed_half_ops)));
+  const Real load_ops = Integer(specialization.rows) * Real(fit.row_ops)
+      + choose(Integer(specialization.transposed) == 1,
+      Real(128.0) / Integer(problem.matmul_kernel.weight_bits) * float_ops,
+      float_ops
+      + choose(parameters.input_dtype == DType::f32, Integer(specialization.columns) / Real(4.0), 1)
+      * Real(fit.piece_ops));
+  const Real op_us = ceil_div(workgroups, Integer(device.compute_units)) * Integer(specialization.group_workgroup)
+      * Integer(device.compute_units) / Real(device.f32_ops_per_us);
+  const Real work_us = rounds * (Real(fit.round_us) + loads * (waits * Real(fit.row_us) + missed * Real(fit.miss_us)))
+      + loads * load_ops * op_us;
+  const Real sums_us = Integer(specialization.rows) * Integer(specialization.columns)
+      * choose(parameters.reduce == Reduce::subgroup, Real(fit.sum_ops),
+      Integer(specialization.rows) * Integer(specialization.columns) * Real(fit.shared_ops)) * op_us;
+  return Real(device.launch_us) + max(read_us, work_us) + Real(fit.exposed) * min(read_us, work_us) + sums_us;
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.

@@ -20,7 +20,7 @@ constexpr FieldInfo kFields[] = {
   {"n", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, bmm_sizes.k), 1},
   {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.transpose_other), 1},
-  table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.weight_bits), 1}),
+  {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, matmul_kernel.weight_bits), 1},
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, epilogue.has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, epilogue.activation), 1, words::kActivation},
   table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, matmul_batches.batch_rank), 1}),
@@ -131,19 +131,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "plain_product.begin_products", "matmul_plain.apart_ops", "matmul_plain.apart_per_us", "matmul_plain.half_ops",
-  "matmul_plain.halves_per_us", "matmul_plain.real_ops", "matmul_plain.reals_per_us",
+  "plain_product.begin_products", "matmul_plain.apart_ops", "matmul_plain.half_ops", "matmul_plain.half_us",
+  "matmul_plain.real_ops", "matmul_plain.real_us", "matmul_plain.memory_wait",
 };
-constexpr double kFitValues[] = {40.8, 295, 5.93, 67.9, 3.65, 24.2, 14.2};
+constexpr double kFitValues[] = {40.8, 236, 69, 0.216, 19.9, 0.0565, 1.08};
 
 struct Fit {
   double begin_products;  // products: that an output takes as long as, besides its own
   double apart_ops;  // operations: for a product whose rows of `other` lie apart
-  double apart_per_us;  // products / us: of one invocation then
   double half_ops;  // operations: for a product of f16
-  double halves_per_us;  // products / us: of f16, of one invocation
+  double half_us;  // us: that an invocation waits for a product of f16
   double real_ops;  // operations: for a product of f32
-  double reals_per_us;  // products / us: of f32, of one invocation
+  double real_us;  // us: that an invocation waits for a product of f32
+  double memory_wait;  // factor: of these waits, longer for memory than for the cache
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -158,8 +158,16 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   const Real product_ops = choose(Integer(problem.matmul_kernel.transpose_other) == 1, Real(fit.apart_ops),
       choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops)));
-  const Real products_per_us = choose(Integer(problem.matmul_kernel.transpose_other) == 1, Real(fit.apart_per_us),
-      choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us), Real(fit.reals_per_us)));
+  const Real missed = max(Real(0.0),
+      min(Real(1.0),
+      Real(2.0)
+      - Integer(device.cache_bytes)
+      / max(Real(1.0),
+      Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.n) * Integer(problem.bmm_sizes.k)
+      * Integer(problem.matmul_kernel.weight_bits) / Real(8.0))));
+  const Real products_per_us = Real(1.0)
+      / (choose(parameters.input_dtype == DType::f16, Real(fit.half_us), Real(fit.real_us))
+      * (1 + Real(fit.memory_wait) * missed));
   const Integer made = Integer(problem.bmm_sizes.batches) * Integer(problem.bmm_sizes.m) * Integer(problem.bmm_sizes.n);
   const Integer computed = ceil_div(ceil_div(made, Integer(specialization.workgroup)), Integer(device.compute_units))
       * Integer(device.compute_units) * Integer(specialization.workgroup);
