@@ -278,7 +278,8 @@ void check_scratch_is_written(const Spec& spec, const Recipe& recipe, const Step
   errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
 }
 
-// Of an indirect step: a step before it counts its workgroups, of no other step, and knows how many there are at most.
+// An indirect step: an earlier one must count its workgroups, and those of no other step. The problem of that counter has
+// a field for the largest number.
 void check_indirect(const Spec& spec, const Recipe& recipe, const StepsOfFamilies& steps, Diagnostics& errors) {
   const auto report = [&](const SourceLocation& where, std::string message, std::string expected) {
     errors.push_back(make_error(where, std::move(message), std::move(expected)));
@@ -308,7 +309,8 @@ void check_indirect(const Spec& spec, const Recipe& recipe, const StepsOfFamilie
     const auto [first, is_first] = counted.emplace(counter, step);
     if (!is_first) {
       report(where,
-             fmt::format("'{}' counts the workgroups of '{}' too", counter->kernel.value, first->second->kernel.value),
+             fmt::format("'{}' already counts the workgroups of an earlier step, '{}'", counter->kernel.value,
+                         first->second->kernel.value),
              "a counter for each indirect step");
       continue;
     }

@@ -203,11 +203,11 @@ struct Fit {
   double miss_us;  // us: that a load waits longer for memory than for the cache
   double piece_ops;  // operations: for a load of 16 bytes, if loads of neighbours lie apart
   double row_ops;  // operations: for each row of activations, with each load
-  double half_ops;  // operations: to make a float of a native f16
-  double packed_half_ops;  // operations: the same without native f16
+  double half_ops;  // operations: to convert an f16 to f32, if the device has f16
+  double packed_half_ops;  // operations: the same, if it has none
   double sum_ops;  // operations: of an invocation, to add a sum of its team by subgroups
-  double shared_ops;  // operations: the same through shared memory, for each sum that an invocation has: they share its banks
-  double narrow_reads;  // factor: times longer from memory, for each further read of 64 bytes
+  double shared_ops;  // operations: the same through shared memory, for each sum of an invocation: they are in the same banks
+  double narrow_reads;  // factor: of the time to read from memory, added by each further piece of 64 bytes
   double exposed;  // factor: of the shorter one of reading and work, which the longer does not hide
 };
 Fit fit_of(const SelectionScope& scope) {

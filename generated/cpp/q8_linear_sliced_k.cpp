@@ -192,7 +192,8 @@ int first_failing_device(const SelectionScope& scope) {
 constexpr std::string_view kOnHopper[] = {"hopper"};
 constexpr RarelyBestInfo kRarelyBest[] = {
   {"subgroups.m * subgroups.n <= 4 and (blocks.n == 4 or multiplied > 512) or subgroups.m == 1 and blocks.m > 1 and "
-      "multiplied > 256", kOnHopper, "at most 0.4 % faster, in 480 problems, 2026-11-25"},
+      "multiplied > 256", kOnHopper,
+      "at most 0.4 % faster, in 480 problems, 2026-11-25; with sliced k never in 14, 2026-11-30"},
 };
 
 uint64_t rarely_best_when(const SelectionScope& scope) {
@@ -349,7 +350,7 @@ struct Fit {
   double miss_share;  // factor: share of the bytes fetched in a step that come from memory, not from a cache
   double epilogue_ops;  // operations: of the epilogue for an output of a tile
   double exposed_factor;  // factor: more time of the first fetch and the epilogue if four subgroups are alone on a unit
-  double register_pressure;  // factor: times as long as a byte of k takes in steps of 256, which fill the registers
+  double register_pressure;  // factor: times as long as a byte of k takes in steps of 256 for each k group, which fill the registers
   double first_miss_share;  // factor: share of the bytes fetched in the first step that come from memory
   double join_us;  // us: to add the sums of another k group
   double result_ops;  // operations: for each element that all tiles store

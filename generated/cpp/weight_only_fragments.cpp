@@ -252,12 +252,12 @@ struct Fit {
   double round_us;  // us: of each round, before the first block and after the last
   double stage_us;  // us: to stage a row, in each round
   double block_us;  // us: that a subgroup waits for each of its blocks
-  double branch_wait;  // factor: times as long as a block waits, if a branch decides about its fetch
+  double branch_wait;  // factor: how many times as long it waits for a block that it fetches in a branch
   double four_us;  // us: that a subgroup waits for four blocks at once
-  double second_wait;  // factor: of these waits, more with a second matrix
+  double second_wait;  // factor: by which block_us and four_us are longer with a second matrix
   double join_us;  // us: to add the sums of a subgroup to those of others, for each matrix
   double read_factor;  // factor: time to read the weight, relative to a copy of as many bytes
-  double unpack_ops;  // operations: to make a half of a weight
+  double unpack_ops;  // operations: to convert a weight to f16
   double row_ops;  // operations: for a weight of eight bits and eight rows of activations that are not staged
   double four_ops;  // operations: in place of unpack_ops and row_ops, four blocks at once
   double subgroup_ops;  // operations: to start and end a subgroup

@@ -292,9 +292,9 @@ void multiply_at(uvec2 corner, uint word) {
   }
 }
 
-// Adds the products of span `span` of the step. `corner`: of this subgroup's outputs in the tile. An unrolled loop
-// loads matrices of all its rounds before it multiplies the first. Long loops gain by it with up to eight sums (4096 x
-// 4096 x 4096 by 4 x 2 matrices a subgroup: 294 -> 271 us on an H200); short ones waste registers.
+// Adds the products of this subgroup's part of span `span`. `corner`: of this subgroup's outputs in the tile. An
+// unrolled loop loads matrices of all its rounds before it multiplies the first. Long loops gain by it with up to eight
+// sums (4096 x 4096 x 4096 by 4 x 2 matrices a subgroup: 294 -> 271 us on an H200); short ones waste registers.
 void multiply(uvec2 corner, uint span) {
   const uint kDepth = ${matrix.k / min(16, matrix.k)}u;  // of a matrix, in words
   const uint first = span * (kSpan / 16u * kWords) + first_multiplied() / 16u * kWords;

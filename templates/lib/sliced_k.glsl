@@ -32,7 +32,7 @@ $include "lib/matrix_strips.glsl"
 $include "lib/sliced_k.glsl"
 $gives void make_tile(uvec2 tile, uint begin, uint end, uint row_offset)
 
-// The word of block (i, j) of the sums of group `group`, which is not the first.
+// Where group `group`, 1 or more, puts its block (i, j): a word of the shared memory.
 uint joined_word(uint group, uint i, uint j) {
   const uint strip = ((group - 1u) * kGroupSubgroups + subgroup_of_tile()) * kSubgroupStrips + i * (${blocks.n} / 2u);
   return (strip + j / 2u) * kStripWords + j % 2u * ${matrix.n / 4}u * kWords;
@@ -59,8 +59,8 @@ void join_sums() {
   barrier();  // the shared memory is free again
 }
 
-// Passes as many barriers as a subgroup that stores outputs (put_strip() of lib/matrix_strips.glsl). In llvmpipe, all
-// subgroups of a workgroup end with the first one that ends.
+// Passes as many barriers as a subgroup that stores outputs (put_strip() of lib/matrix_strips.glsl). In llvmpipe, a
+// subgroup that ends here would end the others before they store outputs.
 void pass_strips() {
   for (uint i = 0u; i < 2u * kPairs * ${blocks.m}; ++i) subgroup_meets();
 }

@@ -1056,8 +1056,7 @@ TEST(Recipes, CountTheWorkgroupsOfIndirectSteps) {
       "scratch: {counted: {dtype: u32, elements: 3}}, "
       "steps: [{kernel: count}, {kernel: rows, indirect: counted}, {kernel: rows, indirect: counted}]";
   EXPECT_TEXT(errors(most, line, twice),
-              "op.yaml:3:149: error: 'count' counts the workgroups of "
-              "'rows' too\n"
+              "op.yaml:3:149: error: 'count' already counts the workgroups of an earlier step, 'rows'\n"
               "  expected: a counter for each indirect step\n");
   EXPECT_TEXT(errors(most, line, "steps: [{kernel: rows, indirect: output}]"),
               "op.yaml:3:50: error: "
