@@ -19,8 +19,8 @@ from draw_convolution import BLUE, DOCS, GREEN, INK, ORANGE, PICTURES, RED, Pict
 LAYER = {"taps": "3,3", "stride": "1,1", "input_sides": "14,14,256", "output_sides": "14,14,256", "activation": "relu",
          "residual": "none", "table": "none", "input": "i8:packed_4c", "output": "i8:packed_4c"}
 IMAGES = [1, 32, 128]
-RECIPES = [("coopmat", "cooperative matrices", BLUE), ("coopmat_split", "the same, split K", GREEN),
-           ("tile", "tiles of dot products", ORANGE), ("plain", "plain loops", RED)]
+RECIPES = [("coopmat", "cooperative matrices", BLUE), ("coopmat_split", "split K", GREEN),
+           ("sliced_k", "sliced K", INK), ("tile", "dot products", ORANGE), ("plain", "plain loops", RED)]
 SVG = PICTURES / "kernels.svg"
 MOST = 50  # times the best: the right end of the axis
 
@@ -74,7 +74,7 @@ def drawn():
         # One height per recipe: dots of different colours do not hide each other.
         for kernel in measured[images]:
             height = [name for name, _, _ in RECIPES].index(recipe_of(kernel))
-            p.dot(at(kernel["us"] / best), y - 18 + 12 * height, RECIPES[height][2])
+            p.dot(at(kernel["us"] / best), y - 22 + 11 * height, RECIPES[height][2])
     return p.svg("Times of the kernels of one convolution on an NVIDIA H200, at 1, 32 and 128 images.")
 
 
