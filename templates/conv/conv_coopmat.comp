@@ -112,10 +112,7 @@ $end
 
 // ---- the tile -------------------------------------------------------------------------------------------------------
 
-uvec4 load_weight(uint column, uint vector, uint end) {
-  if (column >= columns_end() || vector >= end) return uvec4(0u);
-  return weight_words[column * weight_row_units() + weight_unit(vector)];
-}
+$include "lib/conv_store.glsl" tile_weight
 
 $if output_dtype != i32
 $include "lib/linear_outputs.glsl" tile_columns

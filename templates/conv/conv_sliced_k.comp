@@ -40,10 +40,7 @@ $include "lib/conv_rows.glsl" weight
 // Rows past the part's last repeat it; their results are not stored.
 uvec4 load_input(uint i, uint row, uint vector, uint end) { return row_unit(i, vector < end); }
 
-uvec4 load_weight(uint column, uint vector, uint end) {
-  if (column >= columns_end() || vector >= end) return uvec4(0u);
-  return weight_words[column * weight_row_units() + weight_unit(vector)];
-}
+$include "lib/conv_store.glsl" tile_weight
 
 $if output_dtype != i32
 $include "lib/linear_outputs.glsl" tile_columns

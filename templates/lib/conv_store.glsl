@@ -134,3 +134,16 @@ uvec4 place_of(uint pixel, uint channel) {
   const uint row = pixel / problem.row_pixels;
   return uvec4(pixel % problem.row_pixels, row % problem.output_sides[1], channel, row / problem.output_sides[1]);
 }
+
+$part tile_weight
+// Sixteen bytes of a row of the weight, for lib/int8_matrix_product.glsl. They are zero past the last column and the
+// last vector.
+$include "lib/conv_store.glsl" tile
+$needs uint weight_row_units()
+$needs uint weight_unit(uint unit)  // where a unit stands in a row of the weight
+$gives uvec4 load_weight(uint column, uint vector, uint end)
+
+uvec4 load_weight(uint column, uint vector, uint end) {
+  if (column >= columns_end() || vector >= end) return uvec4(0u);
+  return weight_words[column * weight_row_units() + weight_unit(vector)];
+}
